@@ -6,13 +6,28 @@
 #include "resilience/mitigation/iteration_loss.hpp"
 
 namespace tenax::resilience {
+namespace {
+
+// `now` with what the strategy has changed as it was before; a swap has changed all.
+RunPlacement without(Strategy strategy, RunPlacement now, const RunPlacement& before) {
+  if (strategy == Strategy::swap) return before;
+  if (strategy == Strategy::ring) now.ring_order = before.ring_order;
+  if (strategy == Strategy::microbatches) now.microbatches = before.microbatches;
+  return now;
+}
+
+}  // namespace
 
 void ActionOutcome::begin(MitigationRecord record, RunPlacement before) {
+  const bool replaces =
+      regretted_ && (record.strategy == regretted_->record.strategy || record.strategy == Strategy::swap);
+  if (replaces) regretted_.reset();
   trial_ = Trial{.record = std::move(record), .before = std::move(before)};
 }
 
 void ActionOutcome::add(double seconds, bool is_masked) {
   constexpr std::size_t kLongest = 64;
+  if (regretted_) regretted_->undo_pause.add();
   if (!trial_) return;
   (is_masked ? trial_->masked_s : trial_->seconds).push_back(seconds);
   const std::size_t known = trial_->seconds.size();
@@ -47,14 +62,14 @@ void ActionOutcome::judge(Trial trial) {
   if (is_worse && !record.is_revert && !trial.is_disturbed) regretted_ = std::move(trial);
 }
 
-std::optional<MitigationRecord> ActionOutcome::undo(const ActionCosts& costs) const {
-  if (!regretted_) return {};
+std::optional<MitigationRecord> ActionOutcome::undo(const RunPlacement& now, const ActionCosts& costs) const {
+  if (!is_regretted()) return {};
   const MitigationRecord& action = regretted_->record;
   return MitigationRecord{.strategy = action.strategy,
                           .is_revert = true,
                           .made_worse = true,
                           .components = action.components,
-                          .placement = regretted_->before,
+                          .placement = without(action.strategy, now, regretted_->before),
                           .lost_s = action.lost_s,
                           .expected_cost_s = std::min(costs.seconds(action.strategy), action.lost_s),
                           .predicted_s = action.measured_s};

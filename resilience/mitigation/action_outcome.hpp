@@ -9,6 +9,7 @@
 #include "parallel/layout/process_grid.hpp"
 #include "resilience/mitigation/action_costs.hpp"
 #include "resilience/mitigation/mitigation_record.hpp"
+#include "resilience/mitigation/retry_pause.hpp"
 #include "resilience/mitigation/run_placement.hpp"
 
 namespace tenax::resilience {
@@ -18,7 +19,8 @@ class ActionOutcome {
  public:
   explicit ActionOutcome(parallel::GridShape shape) : shape_(shape) {}
 
-  /// The next action is in force; `before`: the placement that it has changed.
+  /// The next action is in force; `before`: the placement that it has changed. What made matters worse is gone where
+  /// this one changes the same part of the placement: as what undoes it does, and a swap.
   void begin(MitigationRecord record, RunPlacement before);
   bool is_awaited() const { return trial_.has_value(); }
   /// An iteration has ended. `is_masked`: it says nothing of the machine.
@@ -26,12 +28,14 @@ class ActionOutcome {
   /// Something else has become slow: what follows is not blamed on the action, and neither is what was seen.
   void disturb();
 
-  /// The last action made matters worse, and is still in force.
-  bool is_regretted() const { return regretted_.has_value(); }
-  /// Then: what undoes it.
-  std::optional<MitigationRecord> undo(const ActionCosts& costs) const;
-  /// It is undone, or cannot be.
-  void accept() { regretted_.reset(); }
+  /// An action made matters worse, is still in force, and is to be undone now.
+  bool is_regretted() const { return regretted_ && regretted_->undo_pause.is_over(); }
+  /// Then: what undoes it, and leaves the rest of the placement as it is `now`.
+  std::optional<MitigationRecord> undo(const RunPlacement& now, const ActionCosts& costs) const;
+  /// It could not be undone, and is regretted again after some iterations, unless disturb() has forgiven it meanwhile.
+  void keep() {
+    if (regretted_) regretted_->undo_pause.failed();
+  }
 
   /// As Mitigation's. `recent_s`: what an iteration takes now.
   std::optional<std::int64_t> take_doubt() { return std::exchange(doubt_, {}); }
@@ -43,6 +47,7 @@ class ActionOutcome {
     RunPlacement before;
     std::vector<double> seconds = {}, masked_s = {};  // of iterations, and of those that are masked
     bool is_disturbed = false;
+    RetryPause undo_pause = {};
   };
   void settle();
   void judge(Trial trial);

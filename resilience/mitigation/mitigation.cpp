@@ -52,7 +52,7 @@ void Mitigation::outdate() {
 
 std::optional<Action> Mitigation::decide(bool is_inquired) {
   if (outcome_.is_awaited() || (outcome_.is_regretted() && is_inquired)) return {};
-  decided_ = outcome_.undo(costs_);
+  decided_ = outcome_.undo(placement_, costs_);
   if (!decided_) decided_ = way_back_.next(placement_, cases_, costs_, loss_);
   if (!decided_) decided_ = best_due();
   if (!decided_) return {};
@@ -98,7 +98,6 @@ void Mitigation::applied(std::int64_t first, double cost_s, std::int64_t bytes, 
   record.bytes = bytes;
   record.generation = generation;
   if (record.is_revert) way_back_.succeeded(record.strategy);
-  if (record.made_worse) outcome_.accept();
   seconds_ += cost_s;
   costs_.measure(record.strategy, cost_s);
   cases_.applied(record);
@@ -110,9 +109,12 @@ void Mitigation::applied(std::int64_t first, double cost_s, std::int64_t bytes, 
 void Mitigation::failed(double cost_s) {
   assert(decided_);
   seconds_ += cost_s;
-  if (decided_->is_revert) way_back_.failed(decided_->strategy);
-  if (decided_->made_worse) outcome_.accept();
-  cases_.bar(*decided_);
+  if (decided_->made_worse)
+    outcome_.keep();
+  else if (decided_->is_revert)
+    way_back_.failed(decided_->strategy);
+  else
+    cases_.bar(*decided_);
   decided_.reset();
 }
 

@@ -5,6 +5,18 @@
 
 namespace tenax::resilience {
 
+void SlowCase::act(Strategy strategy, double lost_s) {
+  acted_on_before.erase(strategy);
+  if (const auto known = acted_on.find(strategy); known != acted_on.end()) acted_on_before.insert(*known);
+  acted_on[strategy] = lost_s;
+}
+
+void SlowCase::undo(Strategy strategy) {
+  acted_on.erase(strategy);
+  if (const auto known = acted_on_before.find(strategy); known != acted_on_before.end())
+    acted_on.insert(*known);
+}
+
 bool SlowCase::is_among(const std::vector<Component>& components) const {
   return std::any_of(components.begin(), components.end(),
                      [&](const Component& each) { return each.is_same_part(part.component); });
@@ -81,13 +93,12 @@ void SlowCases::applied(const MitigationRecord& record) {
     if (!each.is_among(record.components)) continue;
     if (record.made_worse) {
       each.rental.bar(record.strategy);
-      each.acted_on = each.acted_on_before;
+      each.undo(record.strategy);
     } else if (record.is_revert) {
       each.acted_on.erase(record.strategy);
     } else {
       each.rental.applied(record.strategy);
-      each.acted_on_before = each.acted_on;
-      each.acted_on[record.strategy] = record.lost_s;
+      each.act(record.strategy, record.lost_s);
     }
   }
 }

@@ -21,8 +21,11 @@ struct SlowCase {
   bool is_slow = true;
   int well = 0;                                     ///< iterations since it has healed
   std::map<Strategy, double> acted_on = {};         ///< until its way back: the loss that bought it
-  std::map<Strategy, double> acted_on_before = {};  ///< the last action against it
+  std::map<Strategy, double> acted_on_before = {};  ///< each one's last action against it
 
+  /// An action that so much loss has bought is in force; it is undone, and what the strategy did before stands again.
+  void act(Strategy strategy, double lost_s);
+  void undo(Strategy strategy);
   /// Its component is one of them, however slow.
   bool is_among(const std::vector<Component>& components) const;
 };

@@ -8,7 +8,8 @@ namespace tenax::resilience {
 std::optional<MitigationRecord> WayBack::next(const RunPlacement& now, const SlowCases& cases,
                                               const ActionCosts& costs, const IterationLoss& loss) const {
   for (const Strategy strategy : kStrategies) {
-    if (const auto pause = pauses_.find(strategy); pause != pauses_.end() && pause->second.left > 0) continue;
+    if (const auto pause = pauses_.find(strategy); pause != pauses_.end() && !pause->second.is_over())
+      continue;
     const auto back = back_from(strategy, now, cases);
     if (!back || !is_paid(strategy, costs, loss.healthy_s())) continue;
     MitigationRecord record{.strategy = strategy,
@@ -88,14 +89,7 @@ void WayBack::add_what_it_was_for(MitigationRecord& record, const RunPlacement& 
 
 void WayBack::add(bool is_any_slow) {
   calm_iterations_ = is_any_slow ? 0 : calm_iterations_ + 1;
-  for (auto& [strategy, pause] : pauses_)
-    pause.left = is_any_slow ? pause.iterations : std::max<std::int64_t>(pause.left - 1, 0);
-}
-
-void WayBack::failed(Strategy strategy) {
-  constexpr std::int64_t kFirstPause = 20, kLongestPause = 640;
-  Pause& pause = pauses_[strategy];
-  pause.iterations = pause.left = std::clamp(2 * pause.iterations, kFirstPause, kLongestPause);
+  for (auto& [strategy, pause] : pauses_) is_any_slow ? pause.begin_again() : pause.add();
 }
 
 }  // namespace tenax::resilience

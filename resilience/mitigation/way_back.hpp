@@ -10,6 +10,7 @@
 #include "resilience/mitigation/action_costs.hpp"
 #include "resilience/mitigation/iteration_loss.hpp"
 #include "resilience/mitigation/mitigation_record.hpp"
+#include "resilience/mitigation/retry_pause.hpp"
 #include "resilience/mitigation/run_placement.hpp"
 #include "resilience/mitigation/slow_cases.hpp"
 
@@ -32,7 +33,7 @@ class WayBack {
   /// The part by that strategy was carried out.
   void succeeded(Strategy strategy) { pauses_.erase(strategy); }
   /// It was not possible, and is tried again after some iterations of calm. Those of other strategies need not wait.
-  void failed(Strategy strategy);
+  void failed(Strategy strategy) { pauses_[strategy].failed(); }
 
  private:
   std::optional<RunPlacement> back_from(Strategy strategy, const RunPlacement& now,
@@ -44,11 +45,8 @@ class WayBack {
   RunPlacement launch_;
   parallel::GridShape shape_;
   double min_gain_;
-  std::int64_t calm_iterations_ = 0;  // since anything was slow
-  struct Pause {
-    std::int64_t iterations = 0, left = 0;  // of calm
-  };
-  std::map<Strategy, Pause> pauses_;  // of those that failed
+  std::int64_t calm_iterations_ = 0;       // since anything was slow
+  std::map<Strategy, RetryPause> pauses_;  // of those that failed: iterations of calm
 };
 
 }  // namespace tenax::resilience

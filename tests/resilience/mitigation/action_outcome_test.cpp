@@ -35,7 +35,7 @@ TEST_F(ActionOutcomeTest, is_known_after_eight_iterations) {
   outcome.add(1.2);
   EXPECT_FALSE(outcome.is_awaited() || outcome.is_regretted());
   EXPECT_FALSE(outcome.take_doubt());
-  EXPECT_FALSE(outcome.undo(costs));
+  EXPECT_FALSE(outcome.undo(action.placement, costs));
   const auto records = outcome.take_records(false, 9);
   ASSERT_EQ(records.size(), 1U);
   EXPECT_EQ(records[0].achieved_s, 1.2);
@@ -54,15 +54,46 @@ TEST_F(ActionOutcomeTest, what_made_it_worse_is_undone_once) {
   iterations(8, 2.1);
   EXPECT_TRUE(outcome.take_doubt());
   ASSERT_TRUE(outcome.is_regretted());
-  const auto undo = outcome.undo(costs);
+  const auto undo = outcome.undo(action.placement, costs);
   ASSERT_TRUE(undo);
   EXPECT_TRUE(undo->is_revert && undo->made_worse);
   EXPECT_EQ(undo->placement, before);
   EXPECT_EQ(undo->components.size(), 1U);
   EXPECT_EQ(undo->expected_cost_s, 4) << "no more than was lost";
   EXPECT_EQ(undo->predicted_s, 2) << "as it was";
-  outcome.accept();
-  EXPECT_FALSE(outcome.is_regretted() || outcome.undo(costs));
+  outcome.begin(*undo, action.placement);
+  iterations(8, 2);
+  EXPECT_FALSE(outcome.is_regretted() || outcome.undo(before, costs));
+}
+
+TEST_F(ActionOutcomeTest, what_could_not_be_undone_is_regretted_again_later_each_time) {
+  iterations(8, 2.1);
+  for (const int pause : {20, 40, 80}) {
+    ASSERT_TRUE(outcome.is_regretted());
+    outcome.keep();
+    iterations(pause - 1, 2.1);
+    EXPECT_FALSE(outcome.is_regretted() || outcome.undo(action.placement, costs));
+    iterations(1, 2.1);
+  }
+  EXPECT_TRUE(outcome.undo(action.placement, costs));
+}
+
+TEST_F(ActionOutcomeTest, what_was_done_meanwhile_stays_where_an_action_is_undone) {
+  iterations(8, 2.1);
+  outcome.keep();
+  MitigationRecord ring = action;
+  ring.strategy = Strategy::ring;
+  ring.placement.ring_order[{}] = {1, 0};
+  outcome.begin(ring, action.placement);
+  iterations(20, 1.2);
+  const auto undo = outcome.undo(ring.placement, costs);
+  ASSERT_TRUE(undo);
+  EXPECT_EQ(undo->placement.microbatches, before.microbatches);
+  EXPECT_EQ(undo->placement.ring_order, ring.placement.ring_order);
+  MitigationRecord swap = action;
+  swap.strategy = Strategy::swap;
+  outcome.begin(swap, ring.placement);
+  EXPECT_FALSE(outcome.is_regretted()) << "a swap has changed all";
 }
 
 TEST_F(ActionOutcomeTest, hardly_worse_is_not_worse) {

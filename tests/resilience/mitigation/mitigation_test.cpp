@@ -152,6 +152,34 @@ TEST_F(MitigationOfTwo, undoes_what_made_it_worse_and_does_not_try_that_again) {
   EXPECT_TRUE(records[1].is_revert && records[1].made_worse);
 }
 
+TEST_F(MitigationOfTwo, tries_again_to_undo_what_made_it_worse) {
+  find_slow();
+  steps_until_action(kSlow_s);
+  steps(7, 1.03 * kSlow_s);
+  mitigation.add(now++, 1.03 * kSlow_s, false);
+  ASSERT_TRUE(mitigation.decide());
+  mitigation.failed(1);
+  EXPECT_EQ(mitigation.placement(), cured);
+  const auto undone = steps_until_action(1.03 * kSlow_s);
+  ASSERT_TRUE(undone);
+  EXPECT_EQ(undone->first, 20);
+  EXPECT_EQ(undone->second.placement, launch);
+}
+
+TEST_F(MitigationOfTwo, does_not_bar_what_could_only_not_be_taken_back) {
+  find_slow();
+  steps_until_action(kSlow_s);
+  steps(20, kCured_s);
+  heal();
+  for (int i = 0; i < 4; ++i) mitigation.add(now++, kCured_s, false);
+  ASSERT_TRUE(mitigation.decide());
+  mitigation.failed(1);
+  find_slow();
+  cured.microbatches = {9, 3};
+  ASSERT_TRUE(steps_until_action(kSlow_s));
+  EXPECT_EQ(mitigation.placement(), cured);
+}
+
 TEST_F(MitigationOfTwo, decides_anew_on_what_was_withdrawn) {
   find_slow();
   steps_until_action(kSlow_s);
