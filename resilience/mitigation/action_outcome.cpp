@@ -1,6 +1,7 @@
 #include "resilience/mitigation/action_outcome.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "resilience/detection/sorted_values.hpp"
 #include "resilience/mitigation/iteration_loss.hpp"
@@ -14,6 +15,18 @@ RunPlacement without(Strategy strategy, RunPlacement now, const RunPlacement& be
   if (strategy == Strategy::ring) now.ring_order = before.ring_order;
   if (strategy == Strategy::microbatches) now.microbatches = before.microbatches;
   return now;
+}
+
+// What the medians of two such trials differ by at most by chance, as a rule: two standard errors of their difference.
+// The spread is that of most iterations, of which single slow ones say nothing.
+double chance_s(const std::vector<double>& seconds) {
+  constexpr double kSigmaOfDeviation = 1.4826, kErrorOfMedian = 1.2533;  // of normal values
+  const double middle_s = median_of(seconds);
+  std::vector<double> deviations_s;
+  for (const double each_s : seconds) deviations_s.push_back(std::abs(each_s - middle_s));
+  const double sigma_s = kSigmaOfDeviation * median_of(deviations_s);
+  const double error_s = kErrorOfMedian * sigma_s / std::sqrt(static_cast<double>(seconds.size()));
+  return 2 * std::sqrt(2.0) * error_s;
 }
 
 }  // namespace
@@ -50,12 +63,12 @@ void ActionOutcome::settle() {
 
 // Of half as many iterations as a trial wants nothing is believed.
 void ActionOutcome::judge(Trial trial) {
-  constexpr double kWorse = 0.02;    // more than this share worse than before is worse
+  constexpr double kWorse = 0.02;    // more than this share worse than before, and than chance, is worse
   constexpr double kDoubtful = 1.1;  // so many times what was predicted is more than an inexact forecast
   constexpr std::size_t kHalf = IterationLoss::kSettled / 2;
   if (trial.seconds.size() < kHalf) return;
   const MitigationRecord& record = trial.record;
-  const bool is_worse = record.achieved_s > (1 + kWorse) * record.measured_s;
+  const bool is_worse = record.achieved_s > (1 + kWorse) * record.measured_s + chance_s(trial.seconds);
   // From the middle on, as the median says nothing of what was slow for less.
   if (is_worse || record.achieved_s > kDoubtful * record.predicted_s)
     doubt_ = record.step + static_cast<std::int64_t>(kHalf);

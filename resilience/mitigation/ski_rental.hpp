@@ -28,12 +28,8 @@ class SkiRental {
   /// was lost before the component was found.
   SkiRental(double min_gain, LostTime so_far) : min_gain_(min_gain), lost_(so_far) {}
 
-  /// It is slow again, after it had healed: what was lost and done before does not count any more,
-  /// what is barred stays so.
-  void begin_again(LostTime so_far) {
-    lost_ = so_far;
-    paid_for_s_.clear();
-  }
+  /// It is slow again, after it had healed: what was lost, done and barred before does not count any more.
+  void begin_again(LostTime so_far) { *this = SkiRental(min_gain_, so_far); }
   /// After every iteration, whatever was done meanwhile: a partial cure leaves a loss.
   void add_iteration(double seconds, double healthy_s);
   /// What can buy the strategy: since the onset (of a restart: since the run was healthy), or since
@@ -45,7 +41,7 @@ class SkiRental {
   std::optional<PricedStrategy> due(std::span<const PricedStrategy> candidates) const;
   /// It was applied: for another time its cost must be lost again.
   void applied(Strategy strategy);
-  /// It made matters worse: never due again.
+  /// It made matters worse, or was not possible: not due again before the component has healed.
   void bar(Strategy strategy) { barred_.insert(strategy); }
 
  private:

@@ -30,7 +30,7 @@ struct SlowCase {
   bool is_among(const std::vector<Component>& components) const;
 };
 
-/// Pure. A case stays when its component has healed: what is barred against it, and how often it flaps, counts on.
+/// Pure. A case stays when its component has healed: how often it flaps counts on.
 class SlowCases {
  public:
   /// As Mitigation::Options has them.
@@ -49,7 +49,7 @@ class SlowCases {
   bool close(const Component& component);
   /// An action is in force, or undone.
   void applied(const MitigationRecord& record);
-  /// An action is not to be tried again against what it was to help against.
+  /// An action is not to be tried again against what it was to help against, before that has healed.
   void bar(const MitigationRecord& record);
 
   const std::vector<SlowCase>& all() const { return cases_; }

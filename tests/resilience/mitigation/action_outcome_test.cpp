@@ -101,6 +101,20 @@ TEST_F(ActionOutcomeTest, hardly_worse_is_not_worse) {
   EXPECT_FALSE(outcome.is_regretted());
 }
 
+TEST_F(ActionOutcomeTest, what_chance_explains_is_not_worse) {
+  const std::vector<double> noisy = {1.9, 2.0, 2.1, 2.2, 1.95, 2.07, 2.15, 1.85};
+  for (const double seconds : noisy) outcome.add(seconds);
+  EXPECT_EQ(outcome.take_records(false, 9).at(0).achieved_s, 2.07);
+  EXPECT_FALSE(outcome.is_regretted());
+  outcome.begin(action, before);
+  for (const double seconds : noisy) outcome.add(seconds + 0.3);
+  EXPECT_TRUE(outcome.is_regretted());
+  outcome.begin(action, before);
+  iterations(7, 2.1);
+  outcome.add(9);
+  EXPECT_TRUE(outcome.is_regretted()) << "a single slow one is no noise";
+}
+
 TEST_F(ActionOutcomeTest, something_else_that_becomes_slow_is_not_its_fault) {
   iterations(3, 2.1);
   outcome.disturb();

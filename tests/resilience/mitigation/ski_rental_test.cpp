@@ -95,12 +95,16 @@ TEST(SkiRental, takes_no_iteration_for_a_gain_because_it_was_quick) {
   EXPECT_EQ(rental.lost_s(Strategy::swap), 1);
 }
 
-TEST(SkiRental, never_comes_back_to_what_made_it_worse) {
+TEST(SkiRental, comes_back_to_what_made_it_worse_only_when_it_is_slow_again) {
   SkiRental rental(0.02, {});
   add_slow_iterations(rental, 100);
   rental.bar(Strategy::microbatches);
   EXPECT_EQ(due(rental, {kShares, kSwap}), Strategy::swap);
   EXPECT_FALSE(due(rental, {kShares}));
+  rental.begin_again({});
+  EXPECT_FALSE(due(rental, {kShares}));
+  add_slow_iterations(rental, 6);
+  EXPECT_EQ(due(rental, {kShares}), Strategy::microbatches);
 }
 
 /// The worst ratio to the best choice in hindsight in 10 000 episodes, of which each may lose `options` + 1 times as much
