@@ -9,6 +9,11 @@
 namespace tenax::resilience {
 namespace {
 
+/// More than this share worse than before, and than chance explains, is worse.
+constexpr double kWorse = 0.02;
+/// So many iterations of a trial tell something.
+constexpr std::size_t kHalfTrial = IterationLoss::kSettled / 2;
+
 // `now` with what the strategy has changed as it was before; a swap has changed all.
 RunPlacement without(Strategy strategy, RunPlacement now, const RunPlacement& before) {
   if (strategy == Strategy::swap) return before;
@@ -27,6 +32,11 @@ double chance_s(const std::vector<double>& seconds) {
   const double sigma_s = kSigmaOfDeviation * median_of(deviations_s);
   const double error_s = kErrorOfMedian * sigma_s / std::sqrt(static_cast<double>(seconds.size()));
   return 2 * std::sqrt(2.0) * error_s;
+}
+
+// Most of the first iterations were worse: nothing that came later made them so.
+bool is_worse_from_start(const std::vector<double>& seconds, double before_s) {
+  return lower_median_of({seconds.begin(), seconds.begin() + kHalfTrial}) > (1 + kWorse) * before_s;
 }
 
 }  // namespace
@@ -49,7 +59,9 @@ void ActionOutcome::add(double seconds, bool is_masked) {
 
 void ActionOutcome::disturb() {
   if (trial_) trial_->is_disturbed = true;
-  regretted_.reset();
+  if (!regretted_ || regretted_->undo_pause.has_failed()) return;  // then it was known before
+  regretted_->is_disturbed = is_worse_from_start(regretted_->seconds, regretted_->record.measured_s);
+  if (!regretted_->is_disturbed) regretted_.reset();
 }
 
 // Masked iterations tell what it achieved only where there are no others.
@@ -61,17 +73,14 @@ void ActionOutcome::settle() {
   judge(std::move(trial));
 }
 
-// Of half as many iterations as a trial wants nothing is believed.
 void ActionOutcome::judge(Trial trial) {
-  constexpr double kWorse = 0.02;    // more than this share worse than before, and than chance, is worse
   constexpr double kDoubtful = 1.1;  // so many times what was predicted is more than an inexact forecast
-  constexpr std::size_t kHalf = IterationLoss::kSettled / 2;
-  if (trial.seconds.size() < kHalf) return;
+  if (trial.seconds.size() < kHalfTrial) return;
   const MitigationRecord& record = trial.record;
   const bool is_worse = record.achieved_s > (1 + kWorse) * record.measured_s + chance_s(trial.seconds);
   // From the middle on, as the median says nothing of what was slow for less.
   if (is_worse || record.achieved_s > kDoubtful * record.predicted_s)
-    doubt_ = record.step + static_cast<std::int64_t>(kHalf);
+    doubt_ = record.step + static_cast<std::int64_t>(kHalfTrial);
   if (is_worse && !record.is_revert && !trial.is_disturbed) regretted_ = std::move(trial);
 }
 
@@ -81,6 +90,7 @@ std::optional<MitigationRecord> ActionOutcome::undo(const RunPlacement& now, con
   return MitigationRecord{.strategy = action.strategy,
                           .is_revert = true,
                           .made_worse = true,
+                          .is_disturbed = regretted_->is_disturbed,
                           .components = action.components,
                           .placement = without(action.strategy, now, regretted_->before),
                           .lost_s = action.lost_s,

@@ -25,7 +25,8 @@ class ActionOutcome {
   bool is_awaited() const { return trial_.has_value(); }
   /// An iteration has ended. `is_masked`: it says nothing of the machine.
   void add(double seconds, bool is_masked = false);
-  /// Something else has become slow: what follows is not blamed on the action, and neither is what was seen.
+  /// Something else has become slow: what follows is not blamed on the action, and neither is what was seen. What was
+  /// worse from its first iterations on is undone all the same, as it may have made that slow, and is to be tried anew.
   void disturb();
 
   /// An action made matters worse, is still in force, and is to be undone now.

@@ -14,8 +14,9 @@ namespace tenax::resilience {
 struct MitigationRecord {
   Strategy strategy = Strategy::microbatches;
   bool is_revert = false;
-  bool made_worse = false;  ///< of a revert: because of that, and not because all healed
-  std::int64_t step = 0;    ///< the first under it
+  bool made_worse = false;    ///< of a revert: because of that, and not because all healed
+  bool is_disturbed = false;  ///< then: something else has become slow, of itself or by the action
+  std::int64_t step = 0;      ///< the first under it
   std::vector<Component> components = {};
   RunPlacement placement = {};  ///< after it
   double lost_s = 0, expected_cost_s = 0, cost_s = 0;

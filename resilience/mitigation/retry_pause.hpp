@@ -10,6 +10,7 @@ namespace tenax::resilience {
 /// by one twice as long, up to 640.
 class RetryPause {
  public:
+  bool has_failed() const { return iterations_ > 0; }
   bool is_over() const { return left_ == 0; }
   /// An iteration has ended.
   void add() { left_ = std::max<std::int64_t>(left_ - 1, 0); }

@@ -43,6 +43,10 @@ class SkiRental {
   void applied(Strategy strategy);
   /// It made matters worse, or was not possible: not due again before the component has healed.
   void bar(Strategy strategy) { barred_.insert(strategy); }
+  /// It may have made matters worse: barred the second time.
+  void doubt(Strategy strategy) {
+    if (!doubted_.insert(strategy).second) bar(strategy);
+  }
 
  private:
   double all_lost_s(Strategy strategy) const;
@@ -52,7 +56,7 @@ class SkiRental {
   LostTime lost_;
   double iteration_s_ = 0;                 // the last one
   std::map<Strategy, double> paid_for_s_;  // what had been lost when it was last applied
-  std::set<Strategy> barred_;
+  std::set<Strategy> barred_, doubted_;
 };
 
 }  // namespace tenax::resilience

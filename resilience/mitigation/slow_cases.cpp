@@ -92,7 +92,7 @@ void SlowCases::applied(const MitigationRecord& record) {
   for (SlowCase& each : cases_) {
     if (!each.is_among(record.components)) continue;
     if (record.made_worse) {
-      each.rental.bar(record.strategy);
+      record.is_disturbed ? each.rental.doubt(record.strategy) : each.rental.bar(record.strategy);
       each.undo(record.strategy);
     } else if (record.is_revert) {
       each.acted_on.erase(record.strategy);

@@ -121,10 +121,29 @@ TEST_F(ActionOutcomeTest, something_else_that_becomes_slow_is_not_its_fault) {
   iterations(5, 9);
   EXPECT_FALSE(outcome.is_awaited() || outcome.is_regretted());
   outcome.begin(action, before);
-  iterations(8, 9);
+  iterations(3, 1.2);
+  iterations(5, 9);
   EXPECT_TRUE(outcome.is_regretted());
   outcome.disturb();
   EXPECT_FALSE(outcome.is_regretted()) << "afterwards likewise";
+  outcome.keep();  // an undo was under way, and has failed
+  EXPECT_FALSE(outcome.is_regretted());
+}
+
+TEST_F(ActionOutcomeTest, something_else_may_be_slow_by_what_was_worse_from_the_first_on) {
+  iterations(8, 2.1);
+  EXPECT_FALSE(outcome.undo(action.placement, costs).value().is_disturbed);
+  outcome.disturb();
+  ASSERT_TRUE(outcome.is_regretted());
+  EXPECT_TRUE(outcome.undo(action.placement, costs).value().is_disturbed);
+}
+
+TEST_F(ActionOutcomeTest, something_else_that_becomes_slow_later_excuses_nothing) {
+  iterations(8, 2.1);
+  outcome.keep();
+  outcome.disturb();
+  iterations(20, 2.1);
+  EXPECT_FALSE(outcome.undo(action.placement, costs).value().is_disturbed);
 }
 
 TEST_F(ActionOutcomeTest, an_action_that_undoes_is_not_undone) {

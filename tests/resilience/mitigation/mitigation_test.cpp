@@ -313,6 +313,22 @@ TEST_F(MitigationOfTwo, does_not_blame_an_action_where_the_part_has_become_slowe
   EXPECT_EQ(mitigation.placement(), cured);
 }
 
+TEST_F(MitigationOfTwo, undoes_an_action_that_may_itself_have_made_another_part_slow_and_tries_it_once_more) {
+  find_slow();
+  ASSERT_TRUE(steps_until_action(kSlow_s));
+  for (const double factor : {2.0, 4.0}) {
+    steps(7, 1.5 * kSlow_s);
+    is_inquired = true;
+    steps(3, 1.5 * kSlow_s);
+    find_slow({.rank = 0, .factor = factor, .healthy_s = 0.05});
+    is_inquired = false;
+    const auto undone = step(1.5 * kSlow_s);
+    ASSERT_TRUE(undone);
+    EXPECT_EQ(undone->placement, launch);
+    EXPECT_EQ(steps_until_action(kSlow_s).has_value(), factor == 2.0);
+  }
+}
+
 TEST_F(MitigationOfTwo, doubts_what_brings_less_than_was_predicted) {
   find_slow();
   steps_until_action(kSlow_s);

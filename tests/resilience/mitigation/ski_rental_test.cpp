@@ -107,6 +107,15 @@ TEST(SkiRental, comes_back_to_what_made_it_worse_only_when_it_is_slow_again) {
   EXPECT_EQ(due(rental, {kShares}), Strategy::microbatches);
 }
 
+TEST(SkiRental, comes_back_once_to_what_may_have_made_it_worse) {
+  SkiRental rental(0.02, {});
+  add_slow_iterations(rental, 100);
+  rental.doubt(Strategy::microbatches);
+  EXPECT_EQ(due(rental, {kShares}), Strategy::microbatches);
+  rental.doubt(Strategy::microbatches);
+  EXPECT_FALSE(due(rental, {kShares}));
+}
+
 /// The worst ratio to the best choice in hindsight in 10 000 episodes, of which each may lose `options` + 1 times as much
 /// and a few iterations' losses: one iteration's with one option.
 double worst_ratio(std::size_t options) {
