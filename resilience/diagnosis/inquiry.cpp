@@ -93,7 +93,7 @@ void Inquiry::look_again(std::int64_t since) {
 }
 
 // It has healed before anybody knew what it was.
-void Inquiry::call_off(double now_s) { tell(onset_->iteration, {}, now_s); }
+void Inquiry::call_off(double now_s) { conclude_onset(onset_->iteration, {}, now_s); }
 
 InquiryOrder Inquiry::order() const {
   InquiryOrder order{.wants_reports = onset_ || !open_.is_empty()};
@@ -150,7 +150,7 @@ void Inquiry::profile(std::int64_t iteration, double now_s) {
   if (is_nothing && profiles_ < kMostProfiles) return;  // it may show yet
   FailSlow found{.components = components_of(suspects_)};
   if (suspects_.is_common) found.cause = SlowCause::common;
-  tell(iteration, std::move(found), now_s);
+  conclude_onset(iteration, std::move(found), now_s);
 }
 
 // Unless it was over, or another onset came, as the step ended.
@@ -158,7 +158,7 @@ void Inquiry::conclude(std::int64_t iteration, std::vector<Component> found, boo
   if (!onset_ || !is_settled_) return;
   FailSlow all{.components = std::move(found), .by_validation = true};
   if (all.components.empty() && is_common) all.cause = SlowCause::common;
-  tell(iteration, std::move(all), now_s);
+  conclude_onset(iteration, std::move(all), now_s);
 }
 
 void Inquiry::explain(Component& component) const {
@@ -166,8 +166,20 @@ void Inquiry::explain(Component& component) const {
   component.throttling = find_throttling(reports_[static_cast<std::size_t>(component.rank)]);
 }
 
+void Inquiry::conclude_onset(std::int64_t iteration, FailSlow found, double now_s) {
+  if (!is_second_look_ || !found.components.empty()) tell(iteration, std::move(found), now_s);
+  if (open_.is_empty()) accept_level();
+  onset_.reset();
+}
+
+// No part is known to be slow: what iterations take since is healthy, and what comes next is compared with that.
+void Inquiry::accept_level() {
+  healthy_s_ = 0;
+  healthy_from_ = std::max(healthy_from_, onset_->iteration);
+  knew_healthy_ = false;
+}
+
 void Inquiry::tell(std::int64_t iteration, FailSlow found, double now_s) {
-  if (is_second_look_ && found.components.empty()) return onset_.reset();
   if (!found.components.empty()) found.cause = cause_of(found.components);
   found.onset = onset_->iteration;
   found.healthy_iteration_s = healthy_s_;
@@ -177,7 +189,6 @@ void Inquiry::tell(std::int64_t iteration, FailSlow found, double now_s) {
   for (const Component& component : found.components)
     open_.add(component, std::min(onset_->iteration, iteration), reports_, grid_, healthy_s_);
   events_.emplace_back(std::move(found));
-  onset_.reset();
 }
 
 void Inquiry::conclude_probes(std::int64_t iteration, const std::vector<PairResult>& results) {

@@ -110,7 +110,9 @@ class Inquiry {
   void profile(std::int64_t iteration, double now_s);
   void tell_healed(std::int64_t iteration, std::vector<Healed> healed);
   void explain(Component& component) const;
+  void conclude_onset(std::int64_t iteration, FailSlow found, double now_s);
   void tell(std::int64_t iteration, FailSlow found, double now_s);
+  void accept_level();
   double loss_of(const Iteration& iteration) const { return std::max(iteration.seconds - healthy_s_, 0.0); }
   bool has_paid() const { return lost_s_ >= options_.validation_s(suspects_); }
   bool needs_validation() const;

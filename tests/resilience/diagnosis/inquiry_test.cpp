@@ -239,6 +239,31 @@ TEST_F(InquiryOfFour, where_nothing_stands_out_it_says_so_in_the_end) {
   EXPECT_EQ(told(0).cause, SlowCause::none);
 }
 
+TEST_F(InquiryOfFour, what_comes_after_a_slowdown_that_all_share_is_compared_with_the_time_since) {
+  constexpr double kShared = 1.2, kLevel_s = kShared * kHealthy_s;
+  steps(30, kHealthy_s);
+  for (int rank = 0; rank < 4; ++rank) slow_down(rank, kShared);
+  const std::int64_t since = now - 2;
+  step(kLevel_s, onset());
+  steps(30, kLevel_s);
+  ASSERT_EQ(events.size(), 1U);
+  EXPECT_TRUE(told(0).components.empty());
+  EXPECT_EQ(told(0).healthy_iteration_s, kHealthy_s);
+
+  slow_down(2, 1.5 * kShared);
+  steps(2, kSlow_s);
+  step(kSlow_s, Change{.iteration = now - 2, .detected_at = now, .before_s = kLevel_s, .after_s = kSlow_s});
+  EXPECT_EQ(inquiry->order().healthy_from, since);
+  EXPECT_EQ(inquiry->order().healthy_before, now - 3);
+  for (RankReport& report : reports) report.healthy.compute_s = kShared * kFigures.compute_s;
+  steps(3, kSlow_s);
+  ASSERT_EQ(events.size(), 2U);
+  ASSERT_EQ(told(1).components.size(), 1U);
+  EXPECT_NEAR(told(1).components[0].factor, 1.5, 1e-9);
+  EXPECT_EQ(told(1).healthy_iteration_s, kLevel_s);
+  EXPECT_NEAR(told(1).lost_s, 5 * (kSlow_s - kLevel_s), 1e-9);
+}
+
 TEST_F(InquiryOfFour, a_second_fault_is_compared_with_the_time_before_the_first) {
   steps(30, kHealthy_s);
   slow_down(2, 1.6);
@@ -314,6 +339,24 @@ TEST_F(InquiryOfFour, a_second_look_finds_what_no_onset_has_told) {
   ASSERT_EQ(told(1).components.size(), 1U);
   EXPECT_EQ(told(1).components[0].rank, 3);
   EXPECT_NEAR(told(1).healthy_iteration_s, kHealthy_s, 1e-9);
+}
+
+TEST_F(InquiryOfFour, what_heals_while_a_second_look_is_under_way_leaves_no_level_behind) {
+  steps(30, kHealthy_s);
+  slow_down(2, 1.6);
+  step(kSlow_s, onset());
+  steps(6, kSlow_s);
+  inquiry->look_again(now - 4);
+  slow_down(2, 1);
+  steps(20, kHealthy_s);
+  EXPECT_FALSE(inquiry->is_under_way());
+  EXPECT_TRUE(inquiry->slow().empty());
+  const double level_s = 1.2 * kHealthy_s;
+  slow_down(3, 2);
+  step(kSlow_s, Change{.iteration = now, .detected_at = now, .before_s = level_s, .after_s = kSlow_s});
+  steps(6, kSlow_s);
+  ASSERT_EQ(events.size(), 3U);
+  EXPECT_EQ(told(2).healthy_iteration_s, level_s);
 }
 
 TEST_F(InquiryOfFour, waits_for_delays_that_have_not_been_measured_since) {
