@@ -132,7 +132,8 @@ void FailSlowWatch::finish(const io::TrainingMetrics& metrics, const Step& step)
   remember(metrics, step);
   if (inquiry_) {
     const auto change = iterations_.add(metrics, step.own_action);
-    inquiry_->add(metrics.step, step.begin_s, *metrics.iteration_seconds, change, iterations_.is_healthy());
+    inquiry_->add(metrics.step, step.begin_s, *metrics.iteration_seconds, change, iterations_.is_healthy(),
+                  metrics.is_masked);
     record(metrics.step);
   }
   seconds_ += steady_now_s() - begin_s;

@@ -42,9 +42,9 @@ std::vector<Component> components_of(const Suspects& suspects) {
 }  // namespace
 
 void Inquiry::add(std::int64_t iteration, double begin_s, double seconds, const std::optional<Change>& change,
-                  bool is_healthy) {
+                  bool is_healthy, bool is_masked) {
   if (iterations_.size() == kMostIterations) iterations_.pop_front();
-  iterations_.push_back({iteration, begin_s, seconds});
+  iterations_.push_back({iteration, begin_s, seconds, is_masked});
   if (onset_) lost_s_ += loss_of(iterations_.back());
   if (!onset_ && open_.is_empty()) keep_at_times(iteration, is_healthy);
   if (!change) return;

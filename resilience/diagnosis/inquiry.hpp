@@ -66,9 +66,9 @@ class Inquiry {
       : grid_(std::move(grid)), options_(std::move(options)), open_(options_.is_used) {}
 
   /// An iteration has ended, and `change` is what is known of the iteration time since. `is_healthy`: the
-  /// last ones were as fast as any.
+  /// last ones were as fast as any. `is_masked`: it says nothing of the machine, so nothing counts as lost.
   void add(std::int64_t iteration, double begin_s, double seconds, const std::optional<Change>& change,
-           bool is_healthy = false);
+           bool is_healthy = false, bool is_masked = false);
   /// Something else may have become slow since iteration `since`, unseen, as the program itself has
   /// changed what an iteration takes: all is looked through again. Nothing is told if nothing is
   /// found. While nothing has been told to be slow, or an onset is inquired into, this does nothing.
@@ -101,6 +101,7 @@ class Inquiry {
   struct Iteration {
     std::int64_t number;
     double begin_s, seconds;
+    bool is_masked;
   };
 
   void keep_at_times(std::int64_t iteration, bool is_healthy);
@@ -113,7 +114,9 @@ class Inquiry {
   void conclude_onset(std::int64_t iteration, FailSlow found, double now_s);
   void tell(std::int64_t iteration, FailSlow found, double now_s);
   void accept_level();
-  double loss_of(const Iteration& iteration) const { return std::max(iteration.seconds - healthy_s_, 0.0); }
+  double loss_of(const Iteration& iteration) const {
+    return iteration.is_masked ? 0 : std::max(iteration.seconds - healthy_s_, 0.0);
+  }
   bool has_paid() const { return lost_s_ >= options_.validation_s(suspects_); }
   bool needs_validation() const;
 

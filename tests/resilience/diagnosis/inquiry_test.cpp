@@ -25,10 +25,10 @@ class InquiryOfFour : public testing::Test {
   }
 
   /// One step; `change` is what its time tells.
-  void step(double seconds, std::optional<Change> change = {}) {
+  void step(double seconds, std::optional<Change> change = {}, bool is_masked = false) {
     const InquiryOrder asked = std::exchange(order, inquiry->order());
     if (asked.wants_reports) inquiry->take(now, reports, kHealthy_s * static_cast<double>(now));
-    inquiry->add(now, kHealthy_s * static_cast<double>(now), seconds, change);
+    inquiry->add(now, kHealthy_s * static_cast<double>(now), seconds, change, false, is_masked);
     ++now;
     for (InquiryEvent& event : inquiry->take_events()) events.push_back(std::move(event));
   }
@@ -156,6 +156,19 @@ TEST_F(InquiryOfFour, what_is_lost_adds_up_for_as_long_as_it_takes_to_pay_for_a_
   step(1.1 * kHealthy_s, onset());
   while (!inquiry->order().validates && now < 1000) step(1.1 * kHealthy_s);
   EXPECT_NEAR(static_cast<double>(now), 30 + 300, 3) << "0.01 s are lost in each";
+}
+
+TEST_F(InquiryOfFour, what_is_lost_while_a_checkpoint_is_written_pays_for_no_validation) {
+  validation_s = 0.49;
+  steps(30, kHealthy_s);
+  slow_links_down(3);
+  step(kSlow_s, onset());
+  for (int i = 0; i < 20; ++i) {
+    step(9, {}, true);
+    EXPECT_FALSE(inquiry->order().validates) << i;
+  }
+  while (!inquiry->order().validates && now < 100) step(kSlow_s);
+  EXPECT_EQ(now, 60) << "0.05 s are lost in each other one";
 }
 
 TEST_F(InquiryOfFour, what_never_pays_for_a_validation_is_told_as_the_profile_has_it) {
