@@ -51,12 +51,6 @@ std::error_code kind_fault(int descriptor) {
   return S_ISREG(info.st_mode) ? std::error_code() : NotAFile::error();
 }
 
-struct stat stat_of(const PosixFile& file) {
-  struct stat info;
-  if (fstat(file.descriptor(), &info) != 0) throw_file_error("read", file.path(), errno);
-  return info;
-}
-
 template <class Call>
 auto retried(const Call& call) {
   auto result = call();
@@ -150,11 +144,10 @@ PosixFile::~PosixFile() {
   if (descriptor_ >= 0) ::close(descriptor_);
 }
 
-std::int64_t PosixFile::size() const { return stat_of(*this).st_size; }
-
-std::int64_t PosixFile::modified_ns() const {
-  const timespec time = stat_of(*this).st_mtim;
-  return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+std::int64_t PosixFile::size() const {
+  struct stat info;
+  if (fstat(descriptor_, &info) != 0) throw_file_error("read", path_, errno);
+  return info.st_size;
 }
 
 void PosixFile::read(std::span<std::byte> bytes, std::int64_t offset) const {

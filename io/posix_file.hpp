@@ -65,8 +65,6 @@ class PosixFile {
   PosixFile& operator=(PosixFile&&) = delete;
 
   std::int64_t size() const;
-  /// When it was last written: nanoseconds since 1970, by the clock of its file system.
-  std::int64_t modified_ns() const;
   /// Read or write all of `bytes` at `offset`. To read beyond the end is a
   /// kernels::UnfitFileError.
   void read(std::span<std::byte> bytes, std::int64_t offset) const;

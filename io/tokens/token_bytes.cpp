@@ -11,8 +11,7 @@ void refuse_tokens(const std::filesystem::path& file, const std::string& what) {
   throw kernels::Error(kernels::Scope::rank, "token file " + file.string() + ": " + what);
 }
 
-TokenBytes::TokenBytes(const std::filesystem::path& file)
-    : path_(file), file_(open()), size_(file_->size()), modified_ns_(file_->modified_ns()) {
+TokenBytes::TokenBytes(const std::filesystem::path& file) : path_(file), file_(open()), size_(file_->size()) {
   if (size_ == 0) refuse_tokens(path_, "the file is empty");
 }
 
@@ -23,18 +22,13 @@ PosixFile TokenBytes::open() const {
   return PosixFile::adopt(descriptor, path_);
 }
 
-PosixFile TokenBytes::reopen() const {
-  PosixFile file = open();
-  if (file.size() != size_)
-    refuse_tokens(path_, "it had " + std::to_string(size_) + " bytes when it was first opened and has " +
-                             std::to_string(file.size()) + " now: somebody has changed it meanwhile");
-  if (file.modified_ns() != modified_ns_)
-    refuse_tokens(path_, "it was written after it was first opened: somebody has changed it meanwhile");
-  return file;
-}
-
 void TokenBytes::read(std::span<std::byte> out, std::int64_t offset) const {
-  if (!file_) file_.emplace(reopen());
+  if (!file_) {
+    file_.emplace(open());
+    if (file_->size() != size_)
+      refuse_tokens(path_, "it had " + std::to_string(size_) + " bytes when it was first opened and has " +
+                               std::to_string(file_->size()) + " now: somebody has changed it meanwhile");
+  }
   try {
     file_->read(out, offset);
   } catch (const kernels::Error& error) {

@@ -27,17 +27,16 @@ class TokenBytes {
   /// Fills `out` from `offset` on; throws beyond the end. Several threads may read at once, but not
   /// beside the first read after close().
   void read(std::span<std::byte> out, std::int64_t offset) const;
-  /// Gives the descriptor back. The next read opens the file again, and throws if it has been
-  /// written meanwhile.
+  /// Gives the descriptor back. The next read opens the file again, and throws if its size has
+  /// changed.
   void close() { file_.reset(); }
 
  private:
   PosixFile open() const;
-  PosixFile reopen() const;
 
   std::filesystem::path path_;
   mutable std::optional<PosixFile> file_;
-  std::int64_t size_, modified_ns_;  // when it was first opened
+  std::int64_t size_;
 };
 
 }  // namespace tenax::io

@@ -1,6 +1,5 @@
 #include "io/tokens/token_file.hpp"
 
-#include <chrono>
 #include <numeric>
 
 #include "tests/io/deck/deck_fixture.hpp"
@@ -143,22 +142,6 @@ TEST(TokenFile, that_is_cut_short_while_it_is_read_is_an_error) {
   EXPECT_EQ(status, 1);
   file->close();
   EXPECT_NE(error_of([&] { read(*file, 0, 10); }).first.find("has changed it meanwhile"), std::string::npos);
-}
-
-TEST(TokenFile, that_is_written_again_while_it_is_not_open_is_an_error_at_each_read) {
-  const TemporaryFolder folder;
-  const auto path = folder.write("a.bin", as_uint16({1, 2, 3, 4}));
-  const auto file = TokenFile::open(path, "bytes", kAnything);
-  file->close();
-  EXPECT_EQ(read(*file, 0, 4), (std::vector<std::int32_t>{1, 2, 3, 4})) << "nobody has written it";
-  file->close();
-  const auto before = std::filesystem::last_write_time(path);
-  folder.write("a.bin", as_uint16({5, 6, 7, 8}));
-  std::filesystem::last_write_time(path, before + std::chrono::microseconds(1));
-  for (int attempt = 0; attempt < 2; ++attempt)
-    EXPECT_EQ(error_of([&] { read(*file, 0, 4); }).first,
-              "token file " + path.string() +
-                  ": it was written after it was first opened: somebody has changed it meanwhile");
 }
 
 TEST(TokenFile, finds_a_token_beyond_the_vocabulary_when_it_is_read_where_it_was_not_looked_for_before) {
