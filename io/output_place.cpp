@@ -58,10 +58,11 @@ fs::path file_of_output(const fs::path& named) {
   return end;
 }
 
+bool is_stream(const fs::path& named) { return fault_of_place(end_of_links(named)) == not_a_file(); }
+
 TextOutput::TextOutput(const fs::path& named) {
-  const fs::path end = end_of_links(named);
-  if (fault_of_place(end) == not_a_file())
-    stream_.emplace(open_stream_at(end));
+  if (is_stream(named))
+    stream_.emplace(open_stream_at(end_of_links(named)));
   else
     file_.emplace(file_of_output(named), named);
 }

@@ -14,6 +14,9 @@ namespace tenax::io {
 /// kernels::UnfitFileError where something has the name that is no file.
 std::filesystem::path file_of_output(const std::filesystem::path& named);
 
+/// Whether an output named so goes into a pipe, a terminal or a device, where nothing else is to be written between.
+bool is_stream(const std::filesystem::path& named);
+
 /// A text. As a file it appears complete, or not at all; a pipe, a terminal or a device gets it as it comes.
 class TextOutput {
  public:

@@ -144,6 +144,13 @@ PosixFile::~PosixFile() {
   if (descriptor_ >= 0) ::close(descriptor_);
 }
 
+bool PosixFile::has_its_name() const {
+  struct stat open {
+  }, named{};
+  return ::fstat(descriptor_, &open) == 0 && ::stat(path_.c_str(), &named) == 0 &&
+         open.st_dev == named.st_dev && open.st_ino == named.st_ino;
+}
+
 std::int64_t PosixFile::size() const {
   struct stat info;
   if (fstat(descriptor_, &info) != 0) throw_file_error("read", path_, errno);

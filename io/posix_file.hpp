@@ -77,6 +77,8 @@ class PosixFile {
   void sync() const;  ///< fsync
   int descriptor() const { return descriptor_; }
   const std::filesystem::path& path() const { return path_; }
+  /// Its path still leads to it.
+  bool has_its_name() const;
   /// By which libraries open the same file anew, also where nothing has its path any more.
   std::filesystem::path name_while_open() const { return "/proc/self/fd/" + std::to_string(descriptor_); }
 

@@ -78,13 +78,19 @@ std::string vocab_dir_of(const io::CheckpointInfo& info) {
 
 }  // namespace
 
+bool TokenizerChoice::has_vocabulary() const {
+  if (name != "gpt2") return true;
+  const fs::path folder = vocab_dir;
+  return !folder.empty() && !is_gone(folder / "encoder.json") && !is_gone(folder / "vocab.bpe");
+}
+
 std::unique_ptr<io::Tokenizer> TokenizerChoice::create() const {
   if (name.empty())
     throw Error(Scope::rank,
                 checkpoint.who + " does not say what its " + std::to_string(vocab_size) +
                     " tokens stand for: give --tokenizer gpt2 --vocab DIR (DIR holds GPT-2's encoder.json "
                     "and vocab.bpe), or --tokenizer bytes");
-  if (name == "gpt2" && vocab_dir.empty() && checkpoint.tokenizer == name)
+  if (name == "gpt2" && vocab_dir.empty() && !is_asked && checkpoint.tokenizer == name)
     throw Error(Scope::rank,
                 checkpoint.who +
                     " does not say where GPT-2's vocabulary is, or only in a deck of another version: "
@@ -108,6 +114,7 @@ TokenizerChoice choose_tokenizer(const CommandLine& line, const io::TokenizerCla
   for (const std::string& said : {option, checkpoint.tokenizer, data.tokenizer})
     if (choice.name.empty()) choice.name = said;
   choice.is_known = !choice.name.empty();
+  choice.is_asked = !option.empty();
   if (!choice.is_known && choice.vocab_size == io::ByteTokenizer::kVocabSize) choice.name = "bytes";
   if (choice.name == "gpt2") choice.vocab_dir = option_dir.empty() ? vocab_dir_of(info) : option_dir;
   return choice;

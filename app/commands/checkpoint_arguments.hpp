@@ -23,8 +23,12 @@ struct TokenizerChoice {
   std::string name;  ///< empty: nobody says, and the model's tokens are not 256
   std::string vocab_dir;
   bool is_known = false;  ///< somebody says so; else "bytes" is a guess, for a model of 256 tokens
+  bool is_asked = false;  ///< the command line names it
   io::TokenizerClaim checkpoint;
   std::int64_t vocab_size = 0;
+
+  /// What the tokenizer needs is there, whatever it holds.
+  bool has_vocabulary() const;
 
   /// Throws Error(rank) if there is no name, or no vocabulary for the one that the checkpoint says, with the options to
   /// give; and if the vocabulary is not that of the checkpoint's tokens. Else as Tokenizer::create.

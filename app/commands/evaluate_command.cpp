@@ -45,13 +45,12 @@ std::vector<std::int64_t> bytes_of_token(const std::string& file, const Tokenize
 /// the same. What the command line names must be there.
 std::vector<std::int64_t> bytes_of_token_if_known(const CommandLine& line, const std::string& file,
                                                   const TokenizerChoice& choice) {
-  try {
-    return bytes_of_token(file, choice);
-  } catch (const kernels::Error& error) {
-    if (!file.ends_with(".bin") || line.has("vocab") || line.has("tokenizer")) throw;
-    print_notice(std::string("bits per byte stay unknown (--vocab DIR): ") + error.what());
-    return {};
-  }
+  const bool is_asked = line.has("vocab") || line.has("tokenizer");
+  if (!file.ends_with(".bin") || is_asked || choice.has_vocabulary()) return bytes_of_token(file, choice);
+  print_notice("bits per byte stay unknown: " + choice.checkpoint.who +
+               " is of GPT-2's tokens, whose encoder.json and vocab.bpe are not in \"" + choice.vocab_dir +
+               "\" (--vocab DIR)");
+  return {};
 }
 
 /// As many windows as make efficient products, of which logits stay small: about 1024 rows on a core, 8192 on a GPU.

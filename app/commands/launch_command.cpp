@@ -11,6 +11,7 @@
 #include "io/json.hpp"
 #include "kernels/error.hpp"
 #include "kernels/open_files.hpp"
+#include "resilience/checkpoint/checkpoint_directory.hpp"
 
 namespace tenax::app {
 namespace {
@@ -69,6 +70,12 @@ bool supervise(RunRank& rank, const Build& build, RunStanding* standing, double 
   return true;
 }
 
+bool has_own_checkpoints(const io::Deck& deck) {
+  const std::filesystem::path folder = deck.checkpoint.dir;
+  return !resilience::list_checkpoints(folder).empty() ||
+         !resilience::list_pending_checkpoints(folder).empty();
+}
+
 /// What a standby does where the run has ended without it.
 int end_with(const resilience::RunEnd& end, RunRank& rank) {
   if (end.host.empty()) return 0;  // told to wait no longer
@@ -98,8 +105,8 @@ int launch_command(const std::vector<std::string>& arguments, const Build& build
       return end_with(*end, rank);
   for (const std::string& warning : faults_without_link(rank.deck())) rank.console().warn(warning);
   const double started_s = kernels::steady_now_s();
-  while (!supervise(rank, build, standing.get(), started_s, interrupts)) {
-  }
+  while (!supervise(rank, build, standing.get(), started_s, interrupts))
+    if (has_own_checkpoints(rank.deck())) rank.go_on();
   return 0;
 }
 

@@ -66,7 +66,7 @@ int report_command(const std::vector<std::string>& arguments) {
   const std::filesystem::path own = std::filesystem::path(line.positional().front()) / "report.html";
   const std::filesystem::path out = line.text("out", own.string());
   io::write_text_output(out, report_page(runs, pictures));
-  std::printf("%s\n", out.c_str());
+  if (!io::is_stream(out)) std::printf("%s\n", out.c_str());
   return 0;
 }
 

@@ -79,7 +79,9 @@ int decode(const CommandLine& line) {
     throw Error(Scope::usage,
                 "tokenize: a .h5 file holds its own vocabulary; leave out --tokenizer and --vocab");
   const auto texts = io::token_texts(file, line.text("tokenizer", "bytes"), line.text("vocab", ""));
-  std::printf("%s: %lld bytes\n", out.c_str(), static_cast<long long>(io::detokenize(file, texts, out)));
+  const bool is_stream = io::is_stream(out);
+  const std::int64_t bytes = io::detokenize(file, texts, out);
+  std::fprintf(is_stream ? stderr : stdout, "%s: %lld bytes\n", out.c_str(), static_cast<long long>(bytes));
   return 0;
 }
 

@@ -69,7 +69,7 @@ void RunReplicas::await(const std::vector<ReplicaId>& holders, double now_s) {
     if (std::find(holders.begin(), holders.end(), newest(replica)) != holders.end())
       awaited.insert(replica.number());
   }
-  take_over_.begin(std::move(awaited), now_s);
+  if (!awaited.empty()) take_over_.begin(std::move(awaited), now_s);
 }
 
 void RunReplicas::continue_from(const std::string& published) {

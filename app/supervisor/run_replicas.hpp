@@ -40,8 +40,8 @@ class RunReplicas {
 
   /// An earlier supervisor has started it, and it was found living.
   void adopt(const LaunchFile::Replica& known);
-  /// Where all that were adopted are of this host: until one of `holders`, the members of the last epoch, is heard, none of the
-  /// others is started.
+  /// Where all that were adopted are of this host, and some of `holders`, the members of the last epoch, among them: until one of
+  /// these is heard, none of the others is started.
   void await(const std::vector<resilience::ReplicaId>& holders, double now_s);
   /// All of them have ended, unheard: nobody has told what was done since the supervisor before died.
   bool has_adopted_in_vain() const { return take_over_.is_in_vain(); }

@@ -92,8 +92,7 @@ void Supervisor::begin_run() {
   EarlierRecords earlier(deck, store_);
   earlier.add_what_was_left(replica_directories(deck.run.output_dir));
   records_->go_back(earlier.recorded_steps_before(state_->steps()));
-  earlier.add_unrecorded(
-      *records_, deck.run.train_steps);  // first: what the ledger has, the metrics have until it is void
+  earlier.add_unrecorded(*records_, state_->steps());  // first: what the ledger has, the metrics have then
   earlier.leave_short_ledger(state_->steps(), rank_.console());
   records_->begin_after(state_->steps());
   create_service({.run_id = random_id(),
@@ -112,7 +111,7 @@ void Supervisor::continue_records(const EarlierRecords& earlier) {
   const auto recorded = resilience::read_recorded_time(deck.run.output_dir, options);
   open_records(earlier.recorded_steps(), recorded ? recorded->account : resilience::EffectiveTime(options));
   if (const auto* epoch = earlier.last_epoch()) records_->remember(*epoch);
-  earlier.add_unrecorded(*records_, state_->steps());  // first: what the ledger has, the metrics have then
+  earlier.add_unrecorded(*records_, deck.run.train_steps);
 }
 
 void Supervisor::complete_records() {

@@ -14,7 +14,8 @@ class TakeOver {
   /// So long whoever has not told yet is waited for.
   static constexpr double kPatience_s = 60;
 
-  /// Begins to wait at `now_s`. `holders`: the replicas that are there and in the ledger's last epoch, who may hold the run's state.
+  /// Begins to wait at `now_s`. `holders`: the replicas that are there and in the ledger's last epoch, who may hold the run's state;
+  /// one at the least.
   void begin(std::set<int> holders, double now_s) {
     unheard_ = std::move(holders);
     is_open_ = true;

@@ -44,6 +44,8 @@ class RunRank {
   /// What it read; null where there is no supervisor.
   const JoinFile* seat() const { return seat_ ? &*seat_ : nullptr; }
   const std::filesystem::path& join_file() const { return join_file_; }
+  /// Of a supervisor: the run goes on, so that its own checkpoints count, whatever run.resume says.
+  void go_on() { deck_.run.resume = "auto"; }
   /// Settles data.tokenizer, which a deck may leave open. All ranks say the same.
   void set_tokenizer(const std::string& name) { deck_.data.tokenizer = name; }
 

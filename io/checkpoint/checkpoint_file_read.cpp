@@ -11,10 +11,13 @@ namespace fs = std::filesystem;
 using kernels::Error;
 using kernels::Scope;
 
+// The default driver says why something cannot be read, but looks for the name, which may be gone.
 Hdf5Id open_hdf5(const PosixFile& file) {
   const Hdf5Id access = create_file_access();
-  TENAX_HDF5(H5Pset_fapl_stdio(access));  // the default driver looks for the name, which may be gone
-  return {TENAX_HDF5(H5Fopen(file.name_while_open().c_str(), H5F_ACC_RDONLY, access)), H5Fclose};
+  const bool is_named = file.has_its_name();
+  if (!is_named) TENAX_HDF5(H5Pset_fapl_stdio(access));
+  const fs::path name = is_named ? file.path() : file.name_while_open();
+  return {TENAX_HDF5(H5Fopen(name.c_str(), H5F_ACC_RDONLY, access)), H5Fclose};
 }
 
 void check_format(hid_t file) {

@@ -60,7 +60,7 @@ Halves read_halves(const TokenBytes& file) {
 
 /// Why the numbers of a file must be of 32 bits, with a remedy; empty if they need not be. Low halves that are bytes
 /// prove nothing: they may be those of a text in UTF-16.
-std::string sign_of_32_bits(const TokenBytes& file) {
+std::string sign_of_32_bits(const TokenBytes& file, std::int64_t vocab_size) {
   constexpr std::size_t kLeastPairs = 4, kManyPairs = 2048;
   constexpr std::uint16_t kSmallHigh = 64, kLargeLow = 256;
   const Halves halves = file.size() % 4 == 0 ? read_halves(file) : Halves{};
@@ -68,25 +68,27 @@ std::string sign_of_32_bits(const TokenBytes& file) {
   if (halves.largest_high == 0)
     return "every second of its uint16 is 0, so its tokens are int32: put Megatron's .idx beside it, or "
            "write it as uint16 (numpy.fromfile(FILE, '<i4').astype('<u2').tofile(NEW))";
-  if (halves.pairs < kManyPairs || halves.largest_high >= kSmallHigh || halves.largest_low < kLargeLow)
+  if (vocab_size <= UINT16_MAX + 1 || halves.pairs < kManyPairs || halves.largest_high >= kSmallHigh ||
+      halves.largest_low < kLargeLow)
     return {};
   return "every second of its uint16 is small, and others are not, so its tokens are of 32 bits: put "
          "Megatron's .idx beside it, or llm.c's header before them: 256 int32, which begin with 20240801 "
          "(20240520 if they are uint16 after all), 7 and the number of tokens";
 }
 
-TokenBin raw_bin(const TokenBytes& file) {
+TokenBin raw_bin(const TokenBytes& file, std::int64_t vocab_size) {
   constexpr std::int64_t kWidth = 2;
   if (file.size() % kWidth != 0)
     refuse_tokens(file.path(), "truncated: its " + std::to_string(file.size()) +
                                    " bytes are not a whole number of 2-byte tokens");
-  if (const std::string sign = sign_of_32_bits(file); !sign.empty()) refuse_tokens(file.path(), sign);
+  if (const std::string sign = sign_of_32_bits(file, vocab_size); !sign.empty())
+    refuse_tokens(file.path(), sign);
   return {{kWidth, file.size() / kWidth, file.size() / kWidth, {0}}, "raw little-endian uint16"};
 }
 
 }  // namespace
 
-TokenBin read_token_bin(const std::filesystem::path& path) {
+TokenBin read_token_bin(const std::filesystem::path& path, std::int64_t vocab_size) {
   const TokenBytes file(path);
   std::error_code none;
   const std::filesystem::path beside = megatron_index_of(path);
@@ -97,7 +99,7 @@ TokenBin read_token_bin(const std::filesystem::path& path) {
             index.documents};
   }
   const LlmcHeader header = read_header(file);
-  return header.is_one() ? llmc_bin(file, header) : raw_bin(file);
+  return header.is_one() ? llmc_bin(file, header) : raw_bin(file, vocab_size);
 }
 
 }  // namespace tenax::io

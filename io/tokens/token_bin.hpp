@@ -19,8 +19,9 @@ struct TokenBin {
 /// Follows Megatron's index beside the file (NAME.idx), or llm.c's header; without either the file
 /// is raw little-endian uint16. Reads headers and the first MiB alone. Throws kernels::Error(rank),
 /// with a remedy, if header or index does not suit the file, and for raw numbers that must be of 32
-/// bits: every second uint16 is 0, or of thousands each is below 64 though others are not.
-TokenBin read_token_bin(const std::filesystem::path& file);
+/// bits: every second uint16 is 0, or, for a vocabulary that needs more than 16 bits (`vocab_size`; 0:
+/// not known), of thousands each is below 64 though others are not.
+TokenBin read_token_bin(const std::filesystem::path& file, std::int64_t vocab_size = 0);
 
 /// The content of Megatron-LM's index of a .bin.
 struct MegatronIndex {

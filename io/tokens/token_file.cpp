@@ -83,7 +83,8 @@ std::unique_ptr<TokenFile> open_tokens(const Path& file, const std::string& toke
   if (file.extension() == ".h5") return open_hdf5(file, vocab_size);
   if (file.extension() == ".txt") return open_text(file, tokenizer, vocab_dir, vocab_size);
   if (file.extension() == ".bin")
-    return std::make_unique<StoredTokens>(TokenBytes(file), read_token_bin(file).pieces, vocab_size);
+    return std::make_unique<StoredTokens>(TokenBytes(file), read_token_bin(file, vocab_size).pieces,
+                                          vocab_size);
   throw Error(Scope::usage,
               "token file " + file.string() + ": its name must end in " + std::string(kTokenEndings));
 }

@@ -22,12 +22,6 @@ TEST(TakeOver, that_has_not_begun_is_not_in_vain) {
   EXPECT_FALSE(none.is_in_vain());
 }
 
-TEST(TakeOver, of_nobody_who_holds_the_state_is_in_vain) {
-  TakeOver joiners;
-  joiners.begin({}, kBegun_s);
-  EXPECT_TRUE(joiners.is_in_vain());
-}
-
 TEST_F(TakeOverOfTwo, waits_for_the_first_that_tells) {
   take_over.on_end(0);
   EXPECT_TRUE(take_over.is_awaited());

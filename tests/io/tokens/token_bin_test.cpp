@@ -115,9 +115,11 @@ TEST(TokenBin, of_32_bits_alone_is_never_taken_for_uint16_where_its_vocabulary_i
   Tokens tokens = periodic(4096, 60000);
   tokens[7] = 128255;
   const auto path = folder.write("a.bin", stored<std::uint32_t>(tokens));
-  const std::string message = error_of([&] { read_token_bin(path); }).first;
+  constexpr std::int64_t kVocabSize = 128256;
+  const std::string message = error_of([&] { read_token_bin(path, kVocabSize); }).first;
   EXPECT_TRUE(message.starts_with("token file " + path.string() + ": every second of its uint16 is small"))
       << message;
+  EXPECT_EQ(read_token_bin(path, 65536).pieces.tokens, 8192) << "a vocabulary of 16 bits";
   EXPECT_EQ(all_of(folder.write("b.bin", llmc_header(20240801, 7, 4096) + stored<std::uint32_t>(tokens))),
             tokens);
 }
@@ -127,7 +129,9 @@ TEST(TokenBin, of_uint16_is_read_whatever_each_second_token_is) {
   const auto is_read = [&](std::size_t count, std::int32_t even, std::int32_t odd) {
     Tokens tokens(count, even);
     for (std::size_t i = 1; i < count; i += 2) tokens[i] = odd;
-    EXPECT_EQ(all_of(folder.write("a.bin", stored<std::uint16_t>(tokens))), tokens) << even << ", " << odd;
+    const auto file = folder.write("a.bin", stored<std::uint16_t>(tokens));
+    EXPECT_EQ(read_token_bin(file, 128256).pieces.tokens, count) << even << ", " << odd;
+    EXPECT_EQ(all_of(file), tokens) << even << ", " << odd;
   };
   is_read(8192, 5, 1);     // a small vocabulary
   is_read(8192, 0xB0, 4);  // a text in UTF-16, as bytes
