@@ -10,7 +10,7 @@ namespace {
 constexpr double kPriorAlpha = 2, kMemory = 200;
 constexpr double kMostAlpha = kPriorAlpha + kMemory / 2;
 /// Of a value: no clock tells less. Values that were rounded to the same digits have none at all.
-constexpr double kLeastNoise = 1e-6;
+constexpr double kLeastRunNoise = 1e-6;
 
 /// Γ(a + 1/2) / (Γ(a) √a), to five digits from a = 2 on (Tricomi and Erdélyi, 1951).
 double gamma_ratio(double a) {
@@ -61,7 +61,7 @@ void LevelRun::forget() {
     beta_ *= kMostAlpha / alpha_;
     alpha_ = kMostAlpha;
   }
-  beta_ = std::max(beta_, alpha_ * kLeastNoise * kLeastNoise);
+  beta_ = std::max(beta_, alpha_ * kLeastRunNoise * kLeastRunNoise);
 }
 
 }  // namespace tenax::resilience
