@@ -11,8 +11,6 @@ namespace {
 
 /// More than this share worse than before, and than chance explains, is worse.
 constexpr double kWorse = 0.02;
-/// So many iterations of a trial tell something.
-constexpr std::size_t kHalfTrial = IterationLoss::kSettled / 2;
 
 // `now` with what the strategy has changed as it was before; a swap has changed all.
 RunPlacement without(Strategy strategy, RunPlacement now, const RunPlacement& before) {
@@ -36,7 +34,8 @@ double chance_s(const std::vector<double>& seconds) {
 
 // Most of the first iterations were worse: nothing that came later made them so.
 bool is_worse_from_start(const std::vector<double>& seconds, double before_s) {
-  return lower_median_of({seconds.begin(), seconds.begin() + kHalfTrial}) > (1 + kWorse) * before_s;
+  return lower_median_of({seconds.begin(), seconds.begin() + IterationLoss::kFewest}) >
+         (1 + kWorse) * before_s;
 }
 
 }  // namespace
@@ -75,12 +74,12 @@ void ActionOutcome::settle() {
 
 void ActionOutcome::judge(Trial trial) {
   constexpr double kDoubtful = 1.1;  // so many times what was predicted is more than an inexact forecast
-  if (trial.seconds.size() < kHalfTrial) return;
+  if (trial.seconds.size() < IterationLoss::kFewest) return;
   const MitigationRecord& record = trial.record;
   const bool is_worse = record.achieved_s > (1 + kWorse) * record.measured_s + chance_s(trial.seconds);
   // From the middle on, as the median says nothing of what was slow for less.
   if (is_worse || record.achieved_s > kDoubtful * record.predicted_s)
-    doubt_ = record.step + static_cast<std::int64_t>(kHalfTrial);
+    doubt_ = record.step + static_cast<std::int64_t>(IterationLoss::kFewest);
   if (is_worse && !record.is_revert && !trial.is_disturbed) regretted_ = std::move(trial);
 }
 

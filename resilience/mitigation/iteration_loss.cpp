@@ -15,6 +15,7 @@ void IterationLoss::add(std::int64_t number, double seconds, bool is_lossy, bool
   since_healthy_s_ += loss_s;
   if (iterations_.size() == kRemembered) iterations_.pop_front();
   iterations_.push_back({number, seconds});
+  ++under_placement_;
 }
 
 // A restart saves what is lost since all was healthy. An inquiry may take longer than iterations are
@@ -34,8 +35,9 @@ LostTime IterationLoss::take(const FailSlow& found, bool was_well) {
 }
 
 double IterationLoss::recent_s() const {
+  const std::size_t most = under_placement_ > 0 ? std::min(under_placement_, kSettled) : kSettled;
   std::vector<double> seconds;
-  for (auto iteration = iterations_.rbegin(); iteration != iterations_.rend() && seconds.size() < kSettled;
+  for (auto iteration = iterations_.rbegin(); iteration != iterations_.rend() && seconds.size() < most;
        ++iteration)
     seconds.push_back(iteration->seconds);
   return upper_median_of(std::move(seconds));

@@ -14,6 +14,8 @@ class IterationLoss {
  public:
   /// So many iterations tell how long one takes.
   static constexpr std::size_t kSettled = 8;
+  /// Fewer say too little.
+  static constexpr std::size_t kFewest = kSettled / 2;
 
   /// `is_lossy`: something is known to be slow. `is_masked`: it says nothing of what
   /// one takes, and what it lost buys nothing.
@@ -24,6 +26,11 @@ class IterationLoss {
   void close() { since_healthy_s_ = 0; }
 
   double healthy_s() const { return healthy_s_; }
+  /// Another placement is in force: iterations before it do not tell how long one takes any more.
+  void begin_placement() { under_placement_ = 0; }
+  /// Enough iterations under the placement in force tell how long one takes.
+  bool knows_recent() const { return under_placement_ >= kFewest; }
+  /// Under the placement in force; under the one before it where no iteration tells yet.
   double recent_s() const;
   /// What iterations took beyond healthy ones while something was known to be slow.
   double lost_s() const { return lost_s_; }
@@ -36,6 +43,7 @@ class IterationLoss {
   static constexpr std::size_t kRemembered = 256;
 
   std::deque<Iteration> iterations_;
+  std::size_t under_placement_ = kSettled;  // iterations that tell; those before the first action all do
   double healthy_s_ = 0;
   double lost_s_ = 0;
   double since_healthy_s_ = 0;  // what of it can buy a restart: since all was healthy, masked ones left out

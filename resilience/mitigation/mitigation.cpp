@@ -51,7 +51,7 @@ void Mitigation::outdate() {
 }
 
 std::optional<Action> Mitigation::decide(bool is_inquired) {
-  if (outcome_.is_awaited() || (outcome_.is_regretted() && is_inquired)) return {};
+  if (outcome_.is_awaited() || !loss_.knows_recent() || (outcome_.is_regretted() && is_inquired)) return {};
   decided_ = outcome_.undo(placement_, costs_);
   if (!decided_) decided_ = way_back_.next(placement_, cases_, costs_, loss_);
   if (!decided_) decided_ = best_due();
@@ -103,6 +103,7 @@ void Mitigation::applied(std::int64_t first, double cost_s, std::int64_t bytes, 
   cases_.applied(record);
   RunPlacement before = std::exchange(placement_, record.placement);
   outcome_.begin(std::move(record), std::move(before));
+  loss_.begin_placement();
   outdate();
 }
 

@@ -89,5 +89,19 @@ TEST_F(IterationLossTest, says_what_the_last_iterations_take) {
   EXPECT_EQ(loss.recent_s(), kHealthyIteration_s);
 }
 
+TEST_F(IterationLossTest, says_what_the_last_iterations_take_under_the_placement_in_force) {
+  EXPECT_TRUE(loss.knows_recent()) << "nothing was done yet";
+  loss.begin_placement();
+  EXPECT_EQ(loss.recent_s(), kSlowIteration_s) << "there are no others";
+  for (std::int64_t i = 8; i < 12; ++i) {
+    EXPECT_FALSE(loss.knows_recent()) << i;
+    loss.add(i, 9, true, true);
+    loss.add(i, kHealthyIteration_s, true);
+  }
+  EXPECT_TRUE(loss.knows_recent());
+  EXPECT_EQ(loss.recent_s(), kHealthyIteration_s);
+  EXPECT_EQ(find(true).since_onset_s, 2) << "what was lost stays known";
+}
+
 }  // namespace
 }  // namespace tenax::resilience

@@ -389,6 +389,19 @@ TEST_F(MitigationOfTwo, is_not_held_up_by_a_checkpoint_that_is_written_for_long)
   EXPECT_GE(next->first, 5) << "what was lost while it was written buys nothing";
 }
 
+TEST_F(MitigationOfTwo, decides_by_iterations_under_the_placement_in_force_alone) {
+  find_slow();
+  steps_until_action(kSlow_s);
+  heal();
+  for (int i = 0; i < 64; ++i) mitigation.add(now++, 9, true);
+  const auto back = steps_until_action(kCured_s);
+  ASSERT_TRUE(back);
+  EXPECT_EQ(back->first, 4) << "so many tell what one takes";
+  steps(8, kHealthy_s);
+  ASSERT_EQ(records.size(), 2U);
+  EXPECT_NEAR(records[1].measured_s, kCured_s, 1e-9);
+}
+
 TEST(Mitigation, tells_each_of_several_rings_that_change_at_once) {
   const parallel::GridShape shape{.pipeline = 2, .data = 4};
   const RunPlacement launch = RunPlacement::at_launch(shape, 6);
