@@ -40,7 +40,7 @@ struct FailSlow {
   double reaction_s = 0;              ///< since the iteration of the onset began
   std::int64_t onset = 0;             ///< the first slow iteration
   double healthy_iteration_s = 0;     ///< what an iteration took before anything was slow
-  double lost_s = 0;                  ///< what iterations took beyond that, since the onset
+  double lost_s = 0;  ///< what iterations took beyond that, since the onset; masked ones left out
 };
 
 /// What has been told is less slow than it was, and has not healed. No event of a run.

@@ -8,13 +8,25 @@
 
 namespace tenax::resilience {
 
+void IterationLoss::remember(const Iteration& iteration, Iterations& iterations) {
+  constexpr std::size_t kRemembered = 256;
+  if (iterations.size() == kRemembered) iterations.pop_front();
+  iterations.push_back(iteration);
+}
+
+double IterationLoss::loss_since(std::int64_t onset, const Iterations& iterations) const {
+  double loss_s = 0;
+  for (const Iteration& iteration : iterations)
+    if (iteration.number >= onset) loss_s += std::max(0.0, iteration.seconds - healthy_s_);
+  return loss_s;
+}
+
 void IterationLoss::add(std::int64_t number, double seconds, bool is_lossy, bool is_masked) {
   const double loss_s = is_lossy ? std::max(0.0, seconds - healthy_s_) : 0;
   lost_s_ += loss_s;
+  remember({number, seconds}, is_masked ? masked_ : iterations_);
   if (is_masked) return;
   since_healthy_s_ += loss_s;
-  if (iterations_.size() == kRemembered) iterations_.pop_front();
-  iterations_.push_back({number, seconds});
   ++under_placement_;
 }
 
@@ -22,14 +34,11 @@ void IterationLoss::add(std::int64_t number, double seconds, bool is_lossy, bool
 // remembered here.
 LostTime IterationLoss::take(const FailSlow& found, bool was_well) {
   healthy_s_ = found.healthy_iteration_s;
-  double since_onset_s = 0;
-  for (const Iteration& iteration : iterations_)
-    if (iteration.number >= found.onset) since_onset_s += std::max(0.0, iteration.seconds - healthy_s_);
-  since_onset_s = std::max(since_onset_s, found.lost_s);
+  const double since_onset_s = std::max(loss_since(found.onset, iterations_), found.lost_s);
   const LostTime lost{.since_onset_s = since_onset_s,
                       .since_healthy_s = std::max(since_onset_s, since_healthy_s_)};
   if (!was_well) return lost;
-  lost_s_ += since_onset_s;
+  lost_s_ += since_onset_s + loss_since(found.onset, masked_);
   since_healthy_s_ += since_onset_s;
   return lost;
 }

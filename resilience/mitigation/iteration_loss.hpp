@@ -18,7 +18,7 @@ class IterationLoss {
   static constexpr std::size_t kFewest = kSettled / 2;
 
   /// `is_lossy`: something is known to be slow. `is_masked`: it says nothing of what
-  /// one takes, and what it lost buys nothing.
+  /// one takes, and what it lost counts for lost_s() alone: it buys nothing.
   void add(std::int64_t number, double seconds, bool is_lossy, bool is_masked = false);
   /// What is found says what a healthy one takes. `was_well`: nothing else is known to be slow. Returns what is lost to it.
   LostTime take(const FailSlow& found, bool was_well);
@@ -32,7 +32,7 @@ class IterationLoss {
   bool knows_recent() const { return under_placement_ >= kFewest; }
   /// Under the placement in force; under the one before it where no iteration tells yet.
   double recent_s() const;
-  /// What iterations took beyond healthy ones while something was known to be slow.
+  /// What iterations took beyond healthy ones while something was slow, since the onset of what was found.
   double lost_s() const { return lost_s_; }
 
  private:
@@ -40,9 +40,11 @@ class IterationLoss {
     std::int64_t number;
     double seconds;
   };
-  static constexpr std::size_t kRemembered = 256;
+  using Iterations = std::deque<Iteration>;
+  static void remember(const Iteration& iteration, Iterations& iterations);
+  double loss_since(std::int64_t onset, const Iterations& iterations) const;
 
-  std::deque<Iteration> iterations_;
+  Iterations iterations_, masked_;
   std::size_t under_placement_ = kSettled;  // iterations that tell; those before the first action all do
   double healthy_s_ = 0;
   double lost_s_ = 0;

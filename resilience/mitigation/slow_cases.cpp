@@ -23,10 +23,9 @@ bool SlowCase::is_among(const std::vector<Component>& components) const {
 }
 
 void SlowCases::add(double seconds, double healthy_s, bool is_masked) {
-  const double counted_s = is_masked ? std::min(seconds, healthy_s) : seconds;
   for (SlowCase& each : cases_) {
     each.well = each.is_slow ? 0 : each.well + 1;
-    if (each.is_slow) each.rental.add_iteration(counted_s, healthy_s);
+    if (each.is_slow && !is_masked) each.rental.add_iteration(seconds, healthy_s);
     each.damper.add(each.is_slow && !each.acted_on.empty());
   }
 }

@@ -36,7 +36,7 @@ class SlowCases {
   /// As Mitigation::Options has them.
   SlowCases(double min_gain, int heal_steps) : min_gain_(min_gain), heal_steps_(heal_steps) {}
 
-  /// An iteration has ended. `is_masked`: what it lost buys nothing.
+  /// An iteration has ended. `is_masked`: what it took says nothing, and what it lost buys nothing.
   void add(double seconds, double healthy_s, bool is_masked = false);
   /// A part that is known and has become no slower is none, and neither is a moved link.
   bool is_news(const Component& component) const;

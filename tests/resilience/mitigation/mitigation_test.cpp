@@ -389,6 +389,16 @@ TEST_F(MitigationOfTwo, is_not_held_up_by_a_checkpoint_that_is_written_for_long)
   EXPECT_GE(next->first, 5) << "what was lost while it was written buys nothing";
 }
 
+TEST_F(MitigationOfTwo, asks_of_an_action_to_win_enough_of_an_iteration_that_is_not_masked) {
+  find_slow();
+  for (int i = 0; i < 5; ++i) mitigation.add(now++, kSlow_s, false);
+  mitigation.add(now++, 9, true);
+  mitigation.propose({{.against = {kRank}, .placement = cured, .gain_s = 0.03 * kHealthy_s}});
+  EXPECT_FALSE(mitigation.decide()) << "1.5 % of a slow one";
+  mitigation.propose({{.against = {kRank}, .placement = cured, .gain_s = 0.05 * kHealthy_s}});
+  EXPECT_TRUE(mitigation.decide());
+}
+
 TEST_F(MitigationOfTwo, decides_by_iterations_under_the_placement_in_force_alone) {
   find_slow();
   steps_until_action(kSlow_s);
