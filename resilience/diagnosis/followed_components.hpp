@@ -46,7 +46,7 @@ class FollowedComponents {
   /// are slow, after something was done about it. False: there was nothing such.
   bool leave_out(Suspects& suspects, double suspect, const std::vector<RankReport>& reports,
                  const parallel::ProcessGrid& grid) const;
-  /// `reports` have come with the vote of iteration `iteration`. Returns what has healed.
+  /// `reports` have come after the vote of iteration `iteration`. Returns what has healed.
   std::vector<Healed> follow(std::int64_t iteration, const std::vector<RankReport>& reports,
                              const parallel::ProcessGrid& grid);
   /// `reports` are the next ones. Returns what was in eight of them in a row faster by `suspect` than it

@@ -1,5 +1,5 @@
-// An onset is told to all ranks with the next vote, their reports come with the one after it. Two reports in a row must agree, since
-// a figure near a limit may be on either side of it. What is found is followed: reports come on with every vote.
+// An onset is told to all ranks with the next vote, their reports come after the one that follows it. Two reports in a row must
+// agree, since a figure near a limit may be on either side of it. What is found is followed: reports come on after every vote.
 #include "resilience/diagnosis/inquiry.hpp"
 
 #include <algorithm>

@@ -23,7 +23,7 @@ namespace tenax::resilience {
 
 /// What rank 0's vote asks of all ranks.
 struct InquiryOrder {
-  bool wants_reports = false;  ///< with the next vote
+  bool wants_reports = false;  ///< after the next vote
   std::int64_t since = 0;      ///< the first iteration of RankReport::now
   /// healthy_before > 0: what was measured from the one iteration on and before the other is
   /// RankReport::healthy.
@@ -79,7 +79,7 @@ class Inquiry {
   void set_grid(parallel::ProcessGrid grid);
   /// For the next vote.
   InquiryOrder order() const;
-  /// The reports of all ranks, by rank, that came with the vote of iteration `iteration`.
+  /// The reports of all ranks, by rank, that came after the vote of iteration `iteration`.
   void take(std::int64_t iteration, const std::vector<RankReport>& reports, double now_s);
   /// The last ones. A rank that has moved since it was healthy has what its stage takes then.
   const std::vector<RankReport>& reports() const { return reports_; }

@@ -33,6 +33,9 @@ class ActionOutcome {
   bool is_regretted() const { return regretted_ && regretted_->undo_pause.is_over(); }
   /// Then: what undoes it, and leaves the rest of the placement as it is `now`.
   std::optional<MitigationRecord> undo(const RunPlacement& now, const ActionCosts& costs) const;
+  /// What the undo that is being carried out undoes may not be what made matters worse, as disturb() has found since
+  /// it was decided on.
+  bool is_excused() const { return !regretted_ || regretted_->is_disturbed; }
   /// It could not be undone, and is regretted again after some iterations, unless disturb() has forgiven it meanwhile.
   void keep() {
     if (regretted_) regretted_->undo_pause.failed();

@@ -97,6 +97,7 @@ void Mitigation::applied(std::int64_t first, double cost_s, std::int64_t bytes, 
   record.cost_s = cost_s;
   record.bytes = bytes;
   record.generation = generation;
+  if (record.made_worse) record.is_disturbed = outcome_.is_excused();
   if (record.is_revert) way_back_.succeeded(record.strategy);
   seconds_ += cost_s;
   costs_.measure(record.strategy, cost_s);

@@ -329,6 +329,23 @@ TEST_F(MitigationOfTwo, undoes_an_action_that_may_itself_have_made_another_part_
   }
 }
 
+/// Of an action: what its first iterations take, before others are worse.
+class MitigationThatIsUndone : public MitigationOfTwo, public testing::WithParamInterface<double> {};
+
+TEST_P(MitigationThatIsUndone, tries_once_more_what_is_disturbed_meanwhile) {
+  find_slow();
+  ASSERT_TRUE(steps_until_action(kSlow_s));
+  steps(3, GetParam());
+  steps(4, 2 * kSlow_s);
+  mitigation.add(now++, 2 * kSlow_s, false);
+  ASSERT_TRUE(mitigation.decide());
+  find_slow({.rank = 0, .factor = 2, .healthy_s = 0.05});
+  mitigation.applied(now, kCost_s);
+  EXPECT_TRUE(steps_until_action(kSlow_s));
+}
+
+INSTANTIATE_TEST_SUITE_P(with, MitigationThatIsUndone, testing::Values(1.1 * kSlow_s, kCured_s));
+
 TEST_F(MitigationOfTwo, doubts_what_brings_less_than_was_predicted) {
   find_slow();
   steps_until_action(kSlow_s);
