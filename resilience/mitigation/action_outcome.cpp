@@ -12,14 +12,6 @@ namespace {
 /// More than this share worse than before, and than chance explains, is worse.
 constexpr double kWorse = 0.02;
 
-// `now` with what the strategy has changed as it was before; a swap has changed all.
-RunPlacement without(Strategy strategy, RunPlacement now, const RunPlacement& before) {
-  if (strategy == Strategy::swap) return before;
-  if (strategy == Strategy::ring) now.ring_order = before.ring_order;
-  if (strategy == Strategy::microbatches) now.microbatches = before.microbatches;
-  return now;
-}
-
 // What the medians of two such trials differ by at most by chance, as a rule: two standard errors of their difference.
 // The spread is that of most iterations, of which single slow ones say nothing.
 double chance_s(const std::vector<double>& seconds) {
@@ -42,7 +34,8 @@ bool is_worse_from_start(const std::vector<double>& seconds, double before_s) {
 
 void ActionOutcome::begin(MitigationRecord record, RunPlacement before) {
   const bool replaces =
-      regretted_ && (record.strategy == regretted_->record.strategy || record.strategy == Strategy::swap);
+      regretted_ && (record.made_worse || record.strategy == Strategy::swap ||
+                     is_changed_again(regretted_->record, regretted_->before, before, record.placement));
   if (replaces) regretted_.reset();
   trial_ = Trial{.record = std::move(record), .before = std::move(before)};
 }
@@ -80,7 +73,7 @@ void ActionOutcome::judge(Trial trial) {
   // From the middle on, as the median says nothing of what was slow for less.
   if (is_worse || record.achieved_s > kDoubtful * record.predicted_s)
     doubt_ = record.step + static_cast<std::int64_t>(IterationLoss::kFewest);
-  if (is_worse && !record.is_revert && !trial.is_disturbed) regretted_ = std::move(trial);
+  if (is_worse && !record.is_revert && !trial.is_disturbed && !regretted_) regretted_ = std::move(trial);
 }
 
 std::optional<MitigationRecord> ActionOutcome::undo(const RunPlacement& now, const ActionCosts& costs) const {
@@ -91,7 +84,7 @@ std::optional<MitigationRecord> ActionOutcome::undo(const RunPlacement& now, con
                           .made_worse = true,
                           .is_disturbed = regretted_->is_disturbed,
                           .components = action.components,
-                          .placement = without(action.strategy, now, regretted_->before),
+                          .placement = without(action, regretted_->before, now),
                           .lost_s = action.lost_s,
                           .expected_cost_s = std::min(costs.seconds(action.strategy), action.lost_s),
                           .predicted_s = action.measured_s};

@@ -20,7 +20,7 @@ class ActionOutcome {
   explicit ActionOutcome(parallel::GridShape shape) : shape_(shape) {}
 
   /// The next action is in force; `before`: the placement that it has changed. What made matters worse is gone where
-  /// this one changes the same part of the placement: as what undoes it does, and a swap.
+  /// this one changes the same shares, or a ring of its own, again: as what undoes it does, and a swap.
   void begin(MitigationRecord record, RunPlacement before);
   bool is_awaited() const { return trial_.has_value(); }
   /// An iteration has ended. `is_masked`: it says nothing of the machine.
@@ -58,7 +58,7 @@ class ActionOutcome {
 
   parallel::GridShape shape_;
   std::optional<Trial> trial_;         // applied, and not yet known
-  std::optional<Trial> regretted_;     // it made matters worse, and is still in force
+  std::optional<Trial> regretted_;     // the first that made matters worse and is still in force
   std::optional<std::int64_t> doubt_;  // see Mitigation::take_doubt()
   std::vector<MitigationRecord> records_;
 };

@@ -20,6 +20,27 @@ std::vector<DataGroup> changed_rings(const RunPlacement& before, const RunPlacem
   return {changed.begin(), changed.end()};
 }
 
+RunPlacement without(const MitigationRecord& action, const RunPlacement& before, RunPlacement now) {
+  if (action.strategy == Strategy::swap) return before;
+  if (action.strategy == Strategy::microbatches) now.microbatches = before.microbatches;
+  if (action.strategy != Strategy::ring) return now;
+  for (const DataGroup& ring : changed_rings(before, action.placement)) {
+    now.ring_order.erase(ring);
+    if (const auto own = before.ring_order.find(ring); own != before.ring_order.end())
+      now.ring_order.insert(*own);
+  }
+  return now;
+}
+
+bool is_changed_again(const MitigationRecord& action, const RunPlacement& before, const RunPlacement& now,
+                      const RunPlacement& next) {
+  if (action.strategy == Strategy::microbatches) return now.microbatches != next.microbatches;
+  if (action.strategy != Strategy::ring) return now.group_of_place != next.group_of_place;
+  return std::ranges::any_of(changed_rings(before, action.placement), [&](const DataGroup& ring) {
+    return ring_of(now, ring) != ring_of(next, ring);
+  });
+}
+
 std::vector<MitigationRecord> told_one_by_one(const MitigationRecord& record, const RunPlacement& before,
                                               const parallel::GridShape& shape) {
   if (record.strategy != Strategy::ring) return {record};

@@ -33,6 +33,13 @@ DataGroup data_group_of(const Component& link, const RunPlacement& placement,
 /// The groups whose rings differ.
 std::vector<DataGroup> changed_rings(const RunPlacement& before, const RunPlacement& after);
 
+/// The placement `now` without an action that was applied to `before`; a swap has changed all.
+RunPlacement without(const MitigationRecord& action, const RunPlacement& before, RunPlacement now);
+
+/// Whether something that such an action has changed is not the same in `now` and in `next`.
+bool is_changed_again(const MitigationRecord& action, const RunPlacement& before, const RunPlacement& now,
+                      const RunPlacement& next);
+
 /// Of rings one for each that changed, with its links and its part of the cost; of all else the record itself.
 std::vector<MitigationRecord> told_one_by_one(const MitigationRecord& record, const RunPlacement& before,
                                               const parallel::GridShape& shape);

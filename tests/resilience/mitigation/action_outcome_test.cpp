@@ -96,6 +96,41 @@ TEST_F(ActionOutcomeTest, what_was_done_meanwhile_stays_where_an_action_is_undon
   EXPECT_FALSE(outcome.is_regretted()) << "a swap has changed all";
 }
 
+TEST_F(ActionOutcomeTest, another_group_s_ring_takes_no_regret_away_and_stays) {
+  costs.estimate(Strategy::ring, 5);
+  MitigationRecord ring = action;
+  ring.strategy = Strategy::ring;
+  ring.placement = before;
+  ring.placement.ring_order[{.stage = 0}] = {1, 0};
+  outcome.begin(ring, before);
+  iterations(8, 2.1);
+  outcome.keep();
+  MitigationRecord other = ring;
+  other.placement.ring_order[{.stage = 1}] = {1, 0};
+  outcome.begin(other, ring.placement);
+  iterations(20, 1.2);
+  const auto undo = outcome.undo(other.placement, costs);
+  ASSERT_TRUE(undo);
+  EXPECT_EQ(changed_rings(undo->placement, other.placement), std::vector{DataGroup{.stage = 0}});
+  outcome.begin(ring, other.placement);  // the other's way back
+  EXPECT_TRUE(outcome.is_regretted());
+  ring.placement.ring_order.clear();
+  outcome.begin(ring, other.placement);
+  EXPECT_FALSE(outcome.is_regretted());
+}
+
+TEST_F(ActionOutcomeTest, a_regret_that_waits_is_not_lost_to_another_one) {
+  iterations(8, 2.1);
+  outcome.keep();
+  MitigationRecord ring = action;
+  ring.strategy = Strategy::ring;
+  ring.placement.ring_order[{}] = {1, 0};
+  outcome.begin(ring, action.placement);
+  iterations(20, 2.5);
+  ASSERT_TRUE(outcome.is_regretted());
+  EXPECT_EQ(outcome.undo(ring.placement, costs).value().strategy, Strategy::microbatches);
+}
+
 TEST_F(ActionOutcomeTest, hardly_worse_is_not_worse) {
   iterations(8, 2.03);
   EXPECT_FALSE(outcome.is_regretted());
