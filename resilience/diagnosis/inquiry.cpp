@@ -1,5 +1,6 @@
-// An onset is told to all ranks with the next vote, their reports come after the one that follows it. Two reports in a row must
-// agree, since a figure near a limit may be on either side of it. What is found is followed: reports come on after every vote.
+// An onset is told to all ranks with the next vote, their reports come after the one that follows it. Two reports in a
+// row must agree, since a figure near a limit may be on either side of it. What is found is followed: reports come on
+// after every vote.
 #include "resilience/diagnosis/inquiry.hpp"
 
 #include <algorithm>
@@ -16,6 +17,8 @@ constexpr int kMostProfiles = 8;
 constexpr int kPatience = 640;
 /// While all is well, ranks keep what is healthy after each so many iterations.
 constexpr std::int64_t kKeptEvery = 16;
+/// So many iterations tell what a level is.
+constexpr std::ptrdiff_t kLevel = 16;
 /// What is followed is a median of so many iterations.
 constexpr std::int64_t kFollowed = 8;
 
@@ -56,9 +59,17 @@ void Inquiry::add(std::int64_t iteration, double begin_s, double seconds, const 
 
 void Inquiry::keep_at_times(std::int64_t iteration, bool is_healthy) {
   must_keep_healthy_ = false;
-  if (!is_healthy || iteration % kKeptEvery != 0) return;
+  const bool is_time = is_level_new_ ? is_level_known() : is_healthy && iteration % kKeptEvery == 0;
+  if (!is_time) return;
   keep_healthy(iteration + 1);
   knew_healthy_ = true;
+  is_level_new_ = false;
+}
+
+bool Inquiry::is_level_known() const {
+  return std::ranges::count_if(iterations_, [&](const Iteration& each) {
+           return each.number >= healthy_from_ && !each.is_masked;
+         }) >= kLevel;
 }
 
 void Inquiry::keep_healthy(std::int64_t before) {
@@ -74,6 +85,7 @@ void Inquiry::begin(const Change& onset) {
     if (!onset.is_drift || !knew_healthy_) keep_healthy(onset.iteration);
   }
   onset_ = onset;
+  is_level_new_ = false;
   lost_s_ = 0;
   for (const Iteration& iteration : iterations_)
     if (iteration.number >= onset.iteration) lost_s_ += loss_of(iteration);
@@ -118,7 +130,7 @@ bool Inquiry::needs_validation() const {
 void Inquiry::set_grid(parallel::ProcessGrid grid) {
   grid_ = std::move(grid);
   reports_.clear();
-  knew_healthy_ = false;
+  knew_healthy_ = is_level_new_ = false;
   suspects_ = {};
   is_settled_ = false;
   profiles_ = 0;
@@ -172,11 +184,13 @@ void Inquiry::conclude_onset(std::int64_t iteration, FailSlow found, double now_
   onset_.reset();
 }
 
-// No part is known to be slow: what iterations take since is healthy, and what comes next is compared with that.
+// No part is known to be slow: what iterations take since is healthy, and what comes next is compared with that. A
+// drift is compared with its first iterations, as it may have begun long before it is told.
 void Inquiry::accept_level() {
   healthy_s_ = 0;
   healthy_from_ = std::max(healthy_from_, onset_->iteration);
   knew_healthy_ = false;
+  is_level_new_ = true;
 }
 
 void Inquiry::tell(std::int64_t iteration, FailSlow found, double now_s) {

@@ -105,6 +105,7 @@ class Inquiry {
   };
 
   void keep_at_times(std::int64_t iteration, bool is_healthy);
+  bool is_level_known() const;
   void keep_healthy(std::int64_t before);
   void begin(const Change& onset);
   void call_off(double now_s);
@@ -133,6 +134,7 @@ class Inquiry {
   std::int64_t healthy_before_ = 0;
   bool must_keep_healthy_ = false;  // the ranks are to
   bool knew_healthy_ = false;       // they have been, at these places, before anything was slow
+  bool is_level_new_ = false;       // it has been accepted as healthy, and the ranks are to keep it
   Suspects suspects_;
   bool is_settled_ = false;  // the same parts were suspect twice in a row
   int profiles_ = 0;         // since the onset

@@ -8,7 +8,8 @@
 namespace tenax::resilience {
 namespace {
 
-/// Four ranks, of which rank 2 computes as long as it is told; 20 ms of an iteration are nobody's.
+/// Four ranks, of which rank 2 computes as long as it is told, the others `others_s`; 20 ms of an iteration are
+/// nobody's.
 class Ladder : public testing::Test {
  protected:
   void steps(int count, double slowest_s) {
@@ -17,7 +18,7 @@ class Ladder : public testing::Test {
       if (asked.wants_reports) inquiry.take(now, reports(asked.since), 0);
       for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
         if (order.healthy_before > 0) ranks[rank].was_healthy(order.healthy_from, order.healthy_before);
-        ranks[rank].add(now, {.compute_s = rank == 2 ? slowest_s : 0.08});
+        ranks[rank].add(now, {.compute_s = rank == 2 ? slowest_s : others_s});
       }
       const double seconds = (0.02 + slowest_s) * (1 + 0.002 * static_cast<double>(now * now % 7 - 3));
       inquiry.add(now, 0, seconds, tracker.add(now, seconds), tracker.is_healthy());
@@ -36,6 +37,7 @@ class Ladder : public testing::Test {
                   Inquiry::Options{.validation_s = [](const Suspects&) { return 0.0; }}};
   InquiryOrder order;
   std::vector<InquiryEvent> events;
+  double others_s = 0.08;
   std::int64_t now = 0;
 };
 
@@ -52,6 +54,21 @@ TEST_F(Ladder, has_the_rank_that_climbs_it_for_its_cause) {
   steps(20, 0.08);
   ASSERT_EQ(events.size(), 2U);
   EXPECT_TRUE(std::holds_alternative<Healed>(events[1]));
+}
+
+TEST_F(Ladder, that_begins_after_a_slowdown_of_all_has_the_rank_that_climbs_it_for_its_cause) {
+  steps(100, others_s);
+  others_s = 0.1;
+  steps(100, others_s);
+  ASSERT_EQ(events.size(), 1U);
+  EXPECT_EQ(std::get<FailSlow>(events[0]).cause, SlowCause::common);
+  for (const double slowest_s : {0.105, 0.11, 0.115}) steps(100, slowest_s);
+  ASSERT_EQ(events.size(), 2U);
+  const auto& found = std::get<FailSlow>(events[1]);
+  ASSERT_EQ(found.components.size(), 1U);
+  EXPECT_EQ(found.components[0].rank, 2);
+  EXPECT_NEAR(found.components[0].factor, 1.15, 0.01);
+  EXPECT_NEAR(found.healthy_iteration_s, 0.12, 0.001);
 }
 
 TEST_F(Ladder, of_which_no_rung_is_kept_as_healthy) {
