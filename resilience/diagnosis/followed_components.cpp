@@ -86,8 +86,8 @@ std::vector<Healed> FollowedComponents::follow(std::int64_t iteration, const std
   std::vector<Healed> healed;
   const double shared_growth = shared_growth_of_ranks(reports);
   std::erase_if(open_, [&](Open& open) {
-    const PartFigure times =
-        is_followed(open.component) ? figure_of(open.component, reports, grid) : PartFigure{};
+    PartFigure times = is_followed(open.component) ? figure_of(open.component, reports, grid) : PartFigure{};
+    times.now_s = times.at_most_s();
     const bool is_known = times.healthy_s > 0 && times.now_s > 0;
     if (is_known)
       open.probes.reset();
@@ -108,7 +108,7 @@ std::vector<Component> FollowedComponents::ease(double suspect, const std::vecto
     const PartFigure times =
         is_followed(open.component) ? figure_of(open.component, reports, grid) : PartFigure{};
     const bool is_known = times.healthy_s > 0 && times.now_s > 0;
-    const bool is_faster = is_known && suspect * times.now_s < as_slow_s(open.last, times);
+    const bool is_faster = is_known && suspect * times.at_most_s() < as_slow_s(open.last, times);
     open.faster_reports = is_faster ? open.faster_reports + 1 : 0;
     if (open.faster_reports < kEased) continue;
     open.faster_reports = 0;

@@ -27,9 +27,10 @@ struct Healed {
 /// A part has healed when it takes no more than kHealed of what it takes healthy, or than half of what
 /// it was told to take too long, where that is less; or when half of what is noise at most is left. A
 /// rank, and a link that messages go over, are followed by the ranks' reports. What most ranks
-/// compute slower by is no rank's own: a rank that is slower by no more has healed. A link that no
-/// message of its group uses any more, or that reports tell nothing healthy of, is to be tested
-/// (ProbeSchedule); the result stands until the next test.
+/// compute slower by is no rank's own: a rank that is slower by no more has healed. A link of which
+/// only a bound is known has healed if the bound says so, and is as slow as it was told if not. A link
+/// that no message of its group uses any more, or that reports tell nothing healthy of, is to be
+/// tested (ProbeSchedule); the result stands until the next test.
 class FollowedComponents {
  public:
   /// Whether messages of a link's group go over it at present.

@@ -23,7 +23,7 @@ PartComparison::PartComparison(std::vector<PartFigure> parts, double suspect)
   std::vector<double> growths;
   for (const PartFigure& part : parts_) {
     Level& level = level_of_work_[part.work];
-    level.now_s.push_back(std::max(part.now_s, part.most_s));
+    level.now_s.push_back(part.at_most_s());
     if (part.healthy_s <= 0) continue;
     level.healthy_s.push_back(part.healthy_s);
     growths.push_back(growth(part));

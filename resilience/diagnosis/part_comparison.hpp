@@ -2,6 +2,7 @@
 // cross-group comparison).
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <map>
 #include <vector>
@@ -18,6 +19,8 @@ struct PartFigure {
   double healthy_s = 0;  ///< before it; 0 = no history
   double floor_s = 0;    ///< a smaller excess is noise
   double most_s = 0;     ///< what it takes now at the most; 0 = now_s
+
+  double at_most_s() const { return std::max(now_s, most_s); }
 };
 
 /// Immutable. A part is suspect when three things hold:

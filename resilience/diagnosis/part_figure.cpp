@@ -58,7 +58,6 @@ PartFigure figure_of(const Component& component, const std::vector<RankReport>& 
   const auto found = std::find_if(figures.begin(), figures.end(), joins);
   if (found == figures.end()) return {};
   found->seconds.floor_s = noise_of_transfer_s(*found, reports, iteration_s);
-  found->seconds.now_s = std::max(found->seconds.now_s, found->seconds.most_s);
   return found->seconds;
 }
 

@@ -11,7 +11,7 @@
 namespace tenax::resilience {
 
 /// A rank's figure is its computing; where others took its processor, all that waiting if that is
-/// more. A pipeline link's is its delay at the most, any other link's the transfer time
+/// more. A pipeline link's is its delay, any other link's the transfer time
 /// of its group (transfer_figures.hpp). A rank of which nothing healthy is known, after it has moved,
 /// is compared with the others of its stage. `reports`: by world rank. `iteration_s`: of one before
 /// anything was slow, for the floor. Pure.

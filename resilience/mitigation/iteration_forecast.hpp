@@ -22,9 +22,10 @@ struct SlowPart {
   double message_s = 0;  ///< of a data or pipeline link: what a message takes beyond a healthy one
 };
 
-/// `reports`: by world rank, of the iterations in which it is slow at its place of `grid`. A ring of n
-/// ranks sends 2 (n - 1) messages over each edge in a step, for all that a step sums: so a link that
-/// is slow by bandwidth is told more of than it takes for a smaller message.
+/// `reports`: by world rank, of the iterations in which it is slow at its place of `grid`. Where they tell
+/// only what a link's delay is at the most, nothing is known of what a message takes. A ring of n ranks
+/// sends 2 (n - 1) messages over each edge in a step, for all that a step sums: so a link that is slow by
+/// bandwidth is told more of than it takes for a smaller message.
 SlowPart slow_part(const Component& component, const std::vector<RankReport>& reports,
                    const parallel::ProcessGrid& grid);
 

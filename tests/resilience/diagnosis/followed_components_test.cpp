@@ -196,11 +196,11 @@ class FollowedTrifle : public testing::Test {
     std::vector<RankReport> reports(2);
     reports[0].healthy = {.compute_s = 0.08, .gradients_s = 0.0002};
     reports[0].now = reports[0].healthy;
-    reports[0].now.gradients_at_most = at_most;
     FollowedComponents followed([](const Component&) { return true; });
     reports[0].now.*figure = told_s;
     followed.add(component, 10, reports, grid, kIteration_s);
     reports[0].now.*figure = now_s;
+    reports[0].now.gradients_at_most = at_most;
     return !followed.follow(11, reports, grid).empty();
   }
   double at_most = 0;
@@ -231,6 +231,33 @@ TEST_F(FollowedTrifle, has_healed_when_the_bound_of_its_delay_says_so) {
   at_most = 1;
   EXPECT_TRUE(heals(link, &RankFigures::gradients_s, 0.002, 0.00055));
   EXPECT_FALSE(heals(link, &RankFigures::gradients_s, 0.002, 0.0006));
+}
+
+TEST(FollowedComponents, take_no_bound_for_the_delay_of_a_link) {
+  const parallel::ProcessGrid grid({.pipeline = 2});
+  const Component link{.kind = Component::Kind::link, .other = 1, .group = GroupKind::pipeline, .factor = 10};
+  std::vector<RankReport> reports(2);
+  reports[0].healthy.gradients_s = 0.0002;
+  reports[0].now.gradients_s = 0.002;
+  FollowedComponents followed([](const Component&) { return true; });
+  followed.add(link, 10, reports, grid, kIteration_s);
+  const auto reports_are = [&](double gradients_s, double at_most) {
+    reports[0].now = {.gradients_s = gradients_s, .gradients_at_most = at_most};
+  };
+  const auto is_as_told = [&] {
+    Suspects suspects{.components = {link}, .groups = {}};
+    return followed.leave_out(suspects, 1.1, reports, grid);
+  };
+  reports_are(0.04, 1);
+  EXPECT_TRUE(is_as_told());
+  reports_are(0.001, 1);
+  for (int i = 0; i < 20; ++i) EXPECT_TRUE(followed.ease(1.1, reports, grid).empty()) << i;
+  reports_are(0.04, 1);
+  reports[1].now.activations_s = 0.0002;  // the other direction says nothing of the slow one
+  for (int i = 0; i < 20; ++i) EXPECT_TRUE(followed.ease(1.1, reports, grid).empty()) << i;
+  reports_are(0.001, 0);
+  for (int i = 0; i < 7; ++i) EXPECT_TRUE(followed.ease(1.1, reports, grid).empty()) << i;
+  EXPECT_EQ(followed.ease(1.1, reports, grid).size(), 1U);
 }
 
 /// Pipeline 2, data 2: stage 1 has twice the work. Rank 3, there, has been told: it takes twice as long.

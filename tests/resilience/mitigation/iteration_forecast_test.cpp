@@ -104,6 +104,15 @@ TEST(IterationForecast, of_a_slow_data_link_is_its_group_s) {
   EXPECT_NEAR(run.now_s(), run.picture.healthy_iteration_s + 0.018, 1e-9);
 }
 
+TEST(SlowPart, of_a_link_is_slow_by_what_is_known_for_sure) {
+  std::vector<RankReport> reports(2);
+  reports[0].healthy.gradients_s = reports[1].healthy.activations_s = 0.0001;
+  reports[0].now = {.gradients_s = 0.04, .gradients_at_most = 1};
+  reports[1].now.activations_s = 0.0021;
+  const Component link{.kind = Component::Kind::link, .other = 1, .group = GroupKind::pipeline};
+  EXPECT_NEAR(slow_part(link, reports, parallel::ProcessGrid({.pipeline = 2})).message_s, 0.002, 1e-9);
+}
+
 TEST(Proposals, share_microbatches_out_to_the_best_integer_split) {
   MadeUpRun run({.data = 4});
   run.slow_down(2, 1.7);
