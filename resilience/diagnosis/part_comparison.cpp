@@ -26,7 +26,7 @@ PartComparison::PartComparison(std::vector<PartFigure> parts, double suspect)
     level.now_s.push_back(part.at_most_s());
     if (part.healthy_s <= 0) continue;
     level.healthy_s.push_back(part.healthy_s);
-    growths.push_back(growth(part));
+    if (part.now_s > 0 || part.most_s == 0) growths.push_back(growth(part));
   }
   for (auto& [work, level] : level_of_work_) {
     std::ranges::sort(level.now_s);

@@ -33,7 +33,8 @@ struct PartFigure {
 /// - Its excess is no noise.
 ///
 /// What three quarters of all parts, whatever their work, have become slower by is no part's own:
-/// it is taken off history. A part without history has its peers alone.
+/// it is taken off history. A part without history has its peers alone. One of which only is known what
+/// it takes at the most says nothing of what all share.
 class PartComparison {
  public:
   PartComparison(std::vector<PartFigure> parts, double suspect);

@@ -44,6 +44,23 @@ double surely_slower_direction_s(const RankFigures& lower, const RankFigures& up
                   lower.gradients_at_most > 0 ? 0 : lower.gradients_s);
 }
 
+// What both bounded then and now says nothing of a slowdown, where the other direction does.
+double comparable_most_s(const RankReport& lower, const RankReport& upper) {
+  const bool activations = upper.now.activations_at_most == 0 || upper.healthy.activations_at_most == 0;
+  const bool gradients = lower.now.gradients_at_most == 0 || lower.healthy.gradients_at_most == 0;
+  return std::max(activations ? upper.now.activations_s : 0, gradients ? lower.now.gradients_s : 0);
+}
+
+// Both directions take as long while all is well: of what is healthy, a bound counts where there is nothing else.
+PartFigure link_delay(const RankReport& lower, const RankReport& upper) {
+  PartFigure delay{.now_s = surely_slower_direction_s(lower.now, upper.now),
+                   .healthy_s = surely_slower_direction_s(lower.healthy, upper.healthy)};
+  if (delay.healthy_s > 0) delay.most_s = comparable_most_s(lower, upper);
+  if (delay.healthy_s == 0) delay.healthy_s = slower_direction_s(lower.healthy, upper.healthy);
+  if (delay.most_s == 0) delay.most_s = slower_direction_s(lower.now, upper.now);
+  return delay;
+}
+
 }  // namespace
 
 std::vector<TransferFigure> group_figures(GroupKind kind, const std::vector<RankReport>& reports,
@@ -65,11 +82,8 @@ std::vector<TransferFigure> pipeline_link_figures(const std::vector<RankReport>&
     parallel::GridCoordinates next = grid.coordinates_of(rank);
     if (++next.pipeline == grid.shape().pipeline) continue;
     const int other = grid.rank_of(next);
-    const RankReport& lower = reports[static_cast<std::size_t>(rank)];
-    const RankReport& upper = reports[static_cast<std::size_t>(other)];
-    const PartFigure delay{.now_s = surely_slower_direction_s(lower.now, upper.now),
-                           .healthy_s = slower_direction_s(lower.healthy, upper.healthy),
-                           .most_s = slower_direction_s(lower.now, upper.now)};
+    const PartFigure delay =
+        link_delay(reports[static_cast<std::size_t>(rank)], reports[static_cast<std::size_t>(other)]);
     figures.push_back({.kind = GroupKind::pipeline, .ranks = {rank, other}, .seconds = delay, .times = 4});
   }
   return figures;

@@ -24,7 +24,8 @@ std::vector<TransferFigure> group_figures(parallel::GroupKind kind, const std::v
                                           const parallel::ProcessGrid& grid);
 
 /// Of all links between neighbouring stages: the delay of a message in the slower direction. Where a
-/// rank has noticed every message late, that counts for `most_s` and what is healthy alone.
+/// rank has noticed every message late, that counts for `most_s` alone; for what is healthy, and for
+/// `most_s` where it noticed them late while all was well, too, only if the other direction says nothing.
 /// All are peers. A pipeline has two microbatches at the least, each of which crosses in both directions:
 /// `times` is 4.
 std::vector<TransferFigure> pipeline_link_figures(const std::vector<RankReport>& reports,

@@ -233,6 +233,21 @@ TEST_F(FollowedTrifle, has_healed_when_the_bound_of_its_delay_says_so) {
   EXPECT_FALSE(heals(link, &RankFigures::gradients_s, 0.002, 0.0006));
 }
 
+TEST(FollowedComponents, heal_though_one_direction_of_a_link_was_never_more_than_bounded) {
+  const parallel::ProcessGrid grid({.pipeline = 2});
+  std::vector<RankReport> reports(2);
+  reports[0].healthy = {.gradients_s = 0.005, .gradients_at_most = 1};
+  reports[0].now = reports[0].healthy;
+  reports[1].healthy.activations_s = 0.0002;
+  reports[1].now.activations_s = 0.004;
+  FollowedComponents followed([](const Component&) { return true; });
+  followed.add({.kind = Component::Kind::link, .other = 1, .group = GroupKind::pipeline, .factor = 20}, 10,
+               reports, grid, kIteration_s);
+  EXPECT_TRUE(followed.follow(11, reports, grid).empty());
+  reports[1].now.activations_s = 0.0002;
+  EXPECT_EQ(followed.follow(12, reports, grid).size(), 1U);
+}
+
 TEST(FollowedComponents, take_no_bound_for_the_delay_of_a_link) {
   const parallel::ProcessGrid grid({.pipeline = 2});
   const Component link{.kind = Component::Kind::link, .other = 1, .group = GroupKind::pipeline, .factor = 10};

@@ -34,6 +34,11 @@ TEST(PartComparison, compares_with_what_peers_take_at_the_most) {
   EXPECT_EQ(suspects_of({{.now_s = 3}, {.now_s = 0, .most_s = 5}, {.now_s = 0, .most_s = 5}}), Indices{});
 }
 
+TEST(PartComparison, asks_no_part_of_which_only_a_bound_is_known_what_all_share) {
+  const PartFigure slower{.now_s = 1.5, .healthy_s = 1}, bounded{.healthy_s = 1, .most_s = 5};
+  EXPECT_EQ(PartComparison({slower, slower, bounded, bounded}, 1.1).shared_growth(), 1.5);
+}
+
 TEST(PartComparison, bears_with_a_part_that_always_was_slower) {
   EXPECT_EQ(suspects_of({{.now_s = 1, .healthy_s = 1}, {.now_s = 1.3, .healthy_s = 1.3}}), Indices{});
   EXPECT_EQ(suspects_of({{.now_s = 1, .healthy_s = 1}, {.now_s = 1.9, .healthy_s = 1.3}}), Indices{1});

@@ -184,6 +184,19 @@ TEST(Suspects, are_no_link_of_which_only_a_bound_is_known) {
   EXPECT_DOUBLE_EQ(suspects.components.front().factor, 200);
 }
 
+TEST(Suspects, are_a_link_of_which_one_direction_was_only_bounded_and_the_other_has_become_slow) {
+  const parallel::ProcessGrid grid({.pipeline = 2});
+  std::vector<RankReport> reports(2);
+  reports[0].healthy = {.compute_s = 0.1, .gradients_s = 0.005, .gradients_at_most = 1};
+  reports[1].healthy = {.compute_s = 0.05, .activations_s = 0.0001};
+  for (RankReport& report : reports) report.now = report.healthy;
+  EXPECT_EQ(words_of(find_suspects(reports, grid, {.healthy_iteration_s = 0.15})), Words{});
+  reports[1].now.activations_s = 0.004;
+  const Suspects suspects = find_suspects(reports, grid, {.healthy_iteration_s = 0.15});
+  ASSERT_EQ(words_of(suspects), Words{"pipeline link 0-1"});
+  EXPECT_DOUBLE_EQ(suspects.components.front().factor, 40);
+}
+
 TEST(Suspects, name_the_lower_rank_of_a_link_first) {
   const parallel::ProcessGrid swapped({.pipeline = 2}, {1, 0}, 1);
   std::vector<RankReport> reports(2);
