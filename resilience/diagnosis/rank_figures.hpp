@@ -15,6 +15,7 @@ struct RankFigures {
   /// are under way at once, time counts once.
   double tensor_s = 0, data_s = 0;
   double tensor_bytes = 0, data_bytes = 0;  ///< what those collectives were over
+  double data_messages = 0;                 ///< that those of the data group send over an edge of a ring
   /// The delay of a message from the stage before, and after. Not measured in every iteration: a
   /// median is over those in which it was.
   double activations_s = 0, gradients_s = 0;
@@ -38,24 +39,14 @@ struct RankReport {
 };
 
 /// All of RankFigures, in one order.
-inline constexpr std::array kRankFigures = {&RankFigures::compute_s,
-                                            &RankFigures::tensor_s,
-                                            &RankFigures::data_s,
-                                            &RankFigures::tensor_bytes,
-                                            &RankFigures::data_bytes,
-                                            &RankFigures::activations_s,
-                                            &RankFigures::gradients_s,
-                                            &RankFigures::activations_at_most,
-                                            &RankFigures::gradients_at_most,
-                                            &RankFigures::preempted_s,
-                                            &RankFigures::has_reading,
-                                            &RankFigures::sm_clock_mhz,
-                                            &RankFigures::temperature_c,
-                                            &RankFigures::software_thermal,
-                                            &RankFigures::hardware_thermal,
-                                            &RankFigures::power_cap,
-                                            &RankFigures::hardware_slowdown,
-                                            &RankFigures::power_brake};
+inline constexpr std::array kRankFigures = {
+    &RankFigures::compute_s,         &RankFigures::tensor_s,      &RankFigures::data_s,
+    &RankFigures::tensor_bytes,      &RankFigures::data_bytes,    &RankFigures::data_messages,
+    &RankFigures::activations_s,     &RankFigures::gradients_s,   &RankFigures::activations_at_most,
+    &RankFigures::gradients_at_most, &RankFigures::preempted_s,   &RankFigures::has_reading,
+    &RankFigures::sm_clock_mhz,      &RankFigures::temperature_c, &RankFigures::software_thermal,
+    &RankFigures::hardware_thermal,  &RankFigures::power_cap,     &RankFigures::hardware_slowdown,
+    &RankFigures::power_brake};
 static_assert(sizeof(RankFigures) == kRankFigures.size() * sizeof(double));
 
 /// Those of the device's readings, `has_reading` among them.

@@ -10,6 +10,15 @@ namespace tenax::resilience {
 
 using parallel::GroupKind;
 
+namespace {
+
+// One each for what the others have, or are to have; an all-reduce has both halves.
+double messages_over_edge(const comm::CollectiveRecord& collective) {
+  return (collective.kind == comm::CollectiveKind::all_reduce ? 2 : 1) * (collective.ranks - 1);
+}
+
+}  // namespace
+
 void StepFigures::on_collective(const comm::CollectiveRecord& collective) {
   const Span span{collective.begin_s, collective.end_s};
   const auto bytes = static_cast<double>(collective.bytes);
@@ -19,6 +28,7 @@ void StepFigures::on_collective(const comm::CollectiveRecord& collective) {
   } else if (collective.group == name_of(GroupKind::data)) {
     data_.push_back(span);
     figures_.data_bytes += bytes;
+    figures_.data_messages += messages_over_edge(collective);
   }
 }
 

@@ -33,8 +33,10 @@ StageCosts scaled(const StageCosts& costs, double factor) {
           .backward_weight_s = factor * costs.backward_weight_s};
 }
 
-// Of the messages that a ring of `ranks` sends over an edge in a step.
-double messages_of_ring(int ranks) { return 2.0 * (ranks - 1); }
+// What a ring of `ranks` sends over an edge in a step: for one sum where that has not been counted.
+double messages_of_ring(const RankReport& report, int ranks) {
+  return report.now.data_messages > 0 ? report.now.data_messages : 2.0 * (ranks - 1);
+}
 
 bool is_link(const SlowPart& part, GroupKind kind) {
   return part.component.is_link() && part.component.group == kind;
@@ -48,7 +50,8 @@ SlowPart slow_part(const Component& component, const std::vector<RankReport>& re
   if (!component.is_link()) return part;
   const PartFigure figure = figure_of(component, reports, grid);
   part.message_s = std::max(0.0, figure.now_s - figure.healthy_s);
-  if (component.group == GroupKind::data) part.message_s /= messages_of_ring(grid.shape().data);
+  if (component.group == GroupKind::data)
+    part.message_s /= messages_of_ring(reports[at(component.rank)], grid.shape().data);
   return part;
 }
 
@@ -83,6 +86,8 @@ void IterationForecast::measure_stages() {
     stage_scale_.push_back(planned_s > 0 && measured_s > 0 ? measured_s / planned_s : 1);
     tensor_s_.push_back(median_or_zero(tensor[stage]));
     stage_data_s_.push_back(median_or_zero(data[stage]));
+    const int first = grid.rank_of({.tensor = 0, .pipeline = static_cast<int>(stage), .data = 0});
+    messages_.push_back(messages_of_ring(picture_.reports[at(first)], shape().data));
   }
 }
 
@@ -171,7 +176,7 @@ double IterationForecast::data_s(int stage, std::span<const int> groups,
   double slow_s = 0;
   for (const SlowPart& part : picture_.slow)
     if (uses(part, stage, groups, placement))
-      slow_s = std::max(slow_s, messages_of_ring(shape().data) * part.message_s);
+      slow_s = std::max(slow_s, messages_[at(stage)] * part.message_s);
   return stage_data_s_[at(stage)] + slow_s;
 }
 

@@ -23,9 +23,9 @@ struct SlowPart {
 };
 
 /// `reports`: by world rank, of the iterations in which it is slow at its place of `grid`. Where they tell
-/// only what a link's delay is at the most, nothing is known of what a message takes. A ring of n ranks
-/// sends 2 (n - 1) messages over each edge in a step, for all that a step sums: so a link that is slow by
-/// bandwidth is told more of than it takes for a smaller message.
+/// only what a link's delay is at the most, nothing is known of what a message takes. A ring sends
+/// all messages of a step over each edge, whatever their size: so a link that is slow by bandwidth is
+/// told more of than it takes for a smaller message.
 SlowPart slow_part(const Component& component, const std::vector<RankReport>& reports,
                    const parallel::ProcessGrid& grid);
 
@@ -75,6 +75,7 @@ class IterationForecast {
   std::vector<double> stage_scale_;   // measured / the layout's costs
   std::vector<double> tensor_s_;      // of a healthy group's collectives in a microbatch, by stage
   std::vector<double> stage_data_s_;  // healthy, by stage
+  std::vector<double> messages_;      // of a ring over an edge in a step, by stage
   double rest_s_ = 0;
   std::map<std::pair<std::vector<double>, int>, double> known_;  // pipelines by costs and microbatches
 };

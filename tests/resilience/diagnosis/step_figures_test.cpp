@@ -49,7 +49,8 @@ TEST(StepFigures, data_collectives_are_counted_apart_and_others_not_at_all) {
   figures.on_collective(collective("data", 6, 7, 1000));
   figures.on_collective(collective("embedding", 7, 9));
   EXPECT_EQ(figures.take(),
-            (RankFigures{.compute_s = 4, .data_s = 3, .data_bytes = 2000, .preempted_s = 0.25}));
+            (RankFigures{
+                .compute_s = 4, .data_s = 3, .data_bytes = 2000, .data_messages = 4, .preempted_s = 0.25}));
 }
 
 // As those of buckets.
@@ -62,6 +63,17 @@ TEST(StepFigures, time_counts_once_while_several_data_collectives_are_under_way)
   const RankFigures taken = figures.take();
   EXPECT_DOUBLE_EQ(taken.data_s, 5 + 1);
   EXPECT_EQ(taken.data_bytes, 4000);
+}
+
+TEST(StepFigures, a_ring_sends_half_as_many_messages_for_half_an_all_reduce) {
+  StepFigures figures([] { return 0.0; });
+  comm::CollectiveRecord collective{.group = "data", .ranks = 4};
+  figures.on_collective(collective);
+  for (const auto kind : {comm::CollectiveKind::reduce_scatter, comm::CollectiveKind::all_gather}) {
+    collective.kind = kind;
+    figures.on_collective(collective);
+  }
+  EXPECT_EQ(figures.take().data_messages, 6 + 3 + 3);
 }
 
 TEST(StepFigures, each_iteration_begins_from_nothing) {

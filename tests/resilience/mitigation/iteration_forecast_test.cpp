@@ -104,6 +104,15 @@ TEST(IterationForecast, of_a_slow_data_link_is_its_group_s) {
   EXPECT_NEAR(run.now_s(), run.picture.healthy_iteration_s + 0.018, 1e-9);
 }
 
+TEST(IterationForecast, counts_the_messages_of_all_buckets) {
+  MadeUpRun run({.pipeline = 2, .data = 2});
+  constexpr double kBuckets = 5, kMessage_s = 0.001;
+  for (RankReport& report : run.picture.reports) report.now.data_messages = 2 * kBuckets;
+  run.slow_data_link_down(0, 1, 2 * kBuckets * kMessage_s);
+  EXPECT_NEAR(run.picture.slow.at(0).message_s, kMessage_s, 1e-9);
+  EXPECT_NEAR(run.now_s(), run.picture.healthy_iteration_s + 2 * kBuckets * kMessage_s, 1e-9);
+}
+
 TEST(SlowPart, of_a_link_is_slow_by_what_is_known_for_sure) {
   std::vector<RankReport> reports(2);
   reports[0].healthy.gradients_s = reports[1].healthy.activations_s = 0.0001;
