@@ -18,12 +18,13 @@ class ActionOutcomeTest : public testing::Test {
 
   const parallel::GridShape shape{.data = 2};
   const RunPlacement before = RunPlacement::at_launch(shape, 6);
-  const MitigationRecord action{.step = 20,
-                                .components = {{.rank = 1}},
-                                .placement = {.microbatches = {8, 4}, .ring_order = {}, .group_of_place = {}},
-                                .lost_s = 4,
-                                .measured_s = 2,
-                                .predicted_s = 1.2};
+  const MitigationRecord action{
+      .step = 20,
+      .components = {{.rank = 1}},
+      .placement = {.microbatches = {8, 4}, .ring_order = {}, .group_of_place = {0, 1}},
+      .lost_s = 4,
+      .measured_s = 2,
+      .predicted_s = 1.2};
   ActionCosts costs;
   ActionOutcome outcome{shape};
 };
