@@ -1,6 +1,7 @@
 // A vocabulary of 256 bytes, some merges and <|endoftext|>, as GPT-2's files spell it.
 #pragma once
 
+#include <cstdint>
 #include <fstream>
 #include <string>
 #include <utility>
@@ -11,6 +12,8 @@
 #include "tests/io/deck/deck_fixture.hpp"
 
 namespace tenax::io::test {
+
+using Tokens = std::vector<std::int32_t>;
 
 /// A byte as encoder.json and vocab.bpe write it.
 inline std::string spelled(unsigned char byte) {

@@ -8,7 +8,6 @@
 namespace tenax::io::test {
 namespace {
 
-using Tokens = std::vector<std::int32_t>;
 using V = SmallVocabulary;
 
 TEST(Bpe, merges_the_pair_of_lowest_rank_first) {
