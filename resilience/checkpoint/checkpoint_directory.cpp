@@ -13,6 +13,7 @@
 
 #include "io/checkpoint/checkpoint_seal.hpp"
 #include "io/posix_file.hpp"
+#include "io/set_aside.hpp"
 #include "io/whole_file.hpp"
 #include "kernels/error.hpp"
 #include "kernels/number_text.hpp"
@@ -123,9 +124,7 @@ namespace {
 /// To the name of its place with a number, whether it had that place or not.
 fs::path set_aside(const fs::path& directory, const CheckpointFile& file) {
   std::error_code error;
-  fs::path target;
-  for (int number = 1; target.empty() || fs::exists(target, error); ++number)
-    target = checkpoint_name(directory, file.step).string() + "." + std::to_string(number);
+  fs::path target = io::free_name_beside(checkpoint_name(directory, file.step));
   fs::rename(file.path, target, error);
   if (error) fail(directory, "cannot rename " + file.path.string() + ": " + error.message());
   return target;
