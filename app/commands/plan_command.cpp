@@ -64,7 +64,7 @@ io::JsonObject stage_json(const parallel::Layout& layout, std::size_t s) {
   memory_json.add("weights", bytes(memory.state.weights)).add("gradients", bytes(memory.state.gradients));
   memory_json.add("optimizer", bytes(memory.state.optimizer)).add("activations", bytes(memory.activations));
   memory_json.add("scratch", bytes(memory.scratch)).add("workspace", bytes(memory.workspace));
-  memory_json.add("total", bytes(memory.total()));
+  memory_json.add("probe", bytes(memory.probe)).add("total", bytes(memory.total()));
   memory_json.add("host", bytes(memory.host_state + memory.host_activations));
   traffic_json.add("tensor", traffic.tensor).add("pipeline", traffic.pipeline).add("data", traffic.data);
   traffic_json.add("replica_bytes", traffic.replica);
@@ -188,19 +188,19 @@ void print_text(const io::Deck& deck, const parallel::Layout& layout, const Devi
     std::printf("note     not on this machine, which a plan does not need: %s%s\n", missing.front().c_str(),
                 missing.size() == 1 ? "" : format(" and %zu more", missing.size() - 1).c_str());
   std::printf(
-      "\n%5s %7s %12s %5s %12s %12s %12s %12s %12s   sent per rank and step: tensor, pipeline, data%s\n",
-      "stage", "blocks", "parameters", "live", "state", "activations", "scratch", "workspace", "total",
-      deck.parallel.replicas > 1 ? ", replicas" : "");
+      "\n%5s %7s %12s %5s %12s %12s %12s %12s %12s %12s   sent per rank and step: tensor, pipeline, data%s\n",
+      "stage", "blocks", "parameters", "live", "state", "activations", "scratch", "workspace", "probe",
+      "total", deck.parallel.replicas > 1 ? ", replicas" : "");
   for (std::size_t s = 0; s < layout.spans.size(); ++s) {
     const parallel::RankMemory& m = layout.memory_of_stage[s];
     const parallel::StepTraffic& t = layout.traffic_of_stage[s];
     const auto bytes = [](std::size_t n) { return bytes_text(static_cast<double>(n)); };
-    std::printf("%5zu %7lld %12s %5d %12s %12s %12s %12s %12s   %s, %s, %s%s\n", s,
+    std::printf("%5zu %7lld %12s %5d %12s %12s %12s %12s %12s %12s   %s, %s, %s%s\n", s,
                 static_cast<long long>(layout.spans[s].end_layer - layout.spans[s].first_layer),
                 count_text(static_cast<double>(layout.parameters_of_stage[s])).c_str(), m.slots,
                 bytes(m.state.total()).c_str(), bytes(m.activations).c_str(), bytes(m.scratch).c_str(),
-                bytes(m.workspace).c_str(), bytes(m.total()).c_str(), bytes_text(t.tensor).c_str(),
-                bytes_text(t.pipeline).c_str(), bytes_text(t.data).c_str(),
+                bytes(m.workspace).c_str(), bytes(m.probe).c_str(), bytes(m.total()).c_str(),
+                bytes_text(t.tensor).c_str(), bytes_text(t.pipeline).c_str(), bytes_text(t.data).c_str(),
                 deck.parallel.replicas > 1 ? (", " + bytes_text(t.replica)).c_str() : "");
   }
   if (besides.host > 0)
@@ -268,7 +268,7 @@ Machine choose_machine(const io::Deck& deck) {
   if (choice.device->kind() == kernels::DeviceKind::cuda) rehearse(deck, choice, habits);
   parallel::MemoryRoom room = memory_room(*choice.device, choice.ranks_sharing, ranks,
                                           host_memory_to_fill(deck, kernels::available_memory_bytes()));
-  room.probe_bytes = probe_bytes(deck, choice.device->kind());
+  room.probe_bytes = probe_bytes(deck, choice.device->kind(), room);
   room.habits = habits;
   return {std::move(choice), std::move(room)};
 }

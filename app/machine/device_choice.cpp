@@ -157,15 +157,15 @@ parallel::MemoryRoom memory_room_on_paper(const io::Deck& deck) {
       kernels::kCudaMemoryOnPaper_bytes,
       pinned_room(kernels::usable_memory_bytes(), static_cast<int>(deck.parallel.ranks())));
   room.habits = compute_habits(deck, kernels::DeviceKind::cuda, kernels::kCudaMemoryOnPaper_bytes);
-  room.probe_bytes = probe_bytes(deck, kernels::DeviceKind::cuda);
   room.workspace_bytes = [deterministic = deck.device.deterministic](const kernels::StepShape& shape) {
     return kernels::cuda_scratch_bytes(shape, deterministic);
   };
+  room.probe_bytes = probe_bytes(deck, kernels::DeviceKind::cuda, room);
   return room;
 }
 
-std::size_t probe_bytes(const io::Deck& deck, kernels::DeviceKind kind) {
-  return deck.detect.enabled ? resilience::DeviceProbe::bytes(kind) : 0;
+std::size_t probe_bytes(const io::Deck& deck, kernels::DeviceKind kind, const parallel::MemoryRoom& room) {
+  return deck.detect.enabled ? resilience::DeviceProbe::bytes(kind, room.workspace_bytes({})) : 0;
 }
 
 }  // namespace tenax::app

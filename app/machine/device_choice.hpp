@@ -56,8 +56,8 @@ parallel::MemoryRoom memory_room(const kernels::Device& device, int ranks_sharin
 /// them on this host.
 parallel::MemoryRoom memory_room_on_paper(const io::Deck& deck);
 
-/// What a rank keeps on its device to test it with (MemoryRoom::probe_bytes), where the deck has slow
-/// parts looked for.
-std::size_t probe_bytes(const io::Deck& deck, kernels::DeviceKind kind);
+/// What a rank that has `room` keeps on its device to test it with (MemoryRoom::probe_bytes), where the
+/// deck has slow parts looked for.
+std::size_t probe_bytes(const io::Deck& deck, kernels::DeviceKind kind, const parallel::MemoryRoom& room);
 
 }  // namespace tenax::app

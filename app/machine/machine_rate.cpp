@@ -24,16 +24,18 @@ double shortest_s(MatrixProducts& products) {
 double measure_matmul_rate(kernels::Device& device, kernels::DType compute) {
   constexpr std::int64_t kLeast = 64, kTiny = 192, kSmall = 768, kLarge = 8192;
   constexpr double kBudget_s = 0.1, kShort_s = 1e-3, kSlow_s = 20e-3;
-  auto products = std::make_unique<MatrixProducts>(device, compute, kLeast);
+  const auto stream = device.create_stream();
+  stream->use_threads(device.threads());
+  auto products = std::make_unique<MatrixProducts>(device, *stream, compute, kLeast);
   // An emulated processor takes seconds for the next, and more for the one after.
   if (const double least_s = shortest_s(*products); least_s > kSlow_s) return products->flop() / least_s;
-  products = std::make_unique<MatrixProducts>(device, compute, kTiny);
+  products = std::make_unique<MatrixProducts>(device, *stream, compute, kTiny);
   int at_once = 1;
   if (shortest_s(*products) < kSlow_s) {
-    products = std::make_unique<MatrixProducts>(device, compute, kSmall);
+    products = std::make_unique<MatrixProducts>(device, *stream, compute, kSmall);
     // A GPU: only large products fill it, and only several in a row hide the launch. (Its stand-in is a CPU.)
     if (device.is_asynchronous() && shortest_s(*products) < kShort_s) {
-      products = std::make_unique<MatrixProducts>(device, compute, kLarge);
+      products = std::make_unique<MatrixProducts>(device, *stream, compute, kLarge);
       at_once = 5;
     }
   }

@@ -119,6 +119,7 @@ std::string banner(const io::Deck& deck, const parallel::Layout& layout, const k
              bytes_text(static_cast<double>(largest->activations)).c_str(),
              bytes_text(static_cast<double>(largest->scratch)).c_str());
   if (largest->workspace > 0) text += ", workspace " + bytes_text(static_cast<double>(largest->workspace));
+  if (largest->probe > 0) text += ", probe " + bytes_text(static_cast<double>(largest->probe));
   if (spare > 0) text += ", kept for a change of places " + bytes_text(static_cast<double>(spare));
   text += "\n";
   if (largest->host_state > 0)

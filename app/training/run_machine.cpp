@@ -156,7 +156,7 @@ parallel::Layout RunMachine::plan_layout() {
   available_bytes_ = kernels::available_memory_bytes();
   parallel::MemoryRoom room = memory_room(*device_, ranks_sharing_device_, rank_.world().ranks_on_host(),
                                           host_memory_to_fill(rank_.deck(), available_bytes_));
-  room.probe_bytes = probe_bytes(rank_.deck(), device_->kind());
+  room.probe_bytes = probe_bytes(rank_.deck(), device_->kind(), room);
   room.habits = habits_;
   std::array<double, 2> least = {-static_cast<double>(room.device), -static_cast<double>(room.host)};
   rank_.control().all_reduce_max(least);

@@ -97,12 +97,13 @@ struct RankMemory {
   StateMemory state;
   std::size_t activations = 0;  ///< all slots that are on the device at a time
   std::size_t scratch = 0;      ///< tensors between operations, and sent ones until they are acknowledged
-  std::size_t workspace = 0;    ///< within operations, and tests of the device; taken before the first step
+  std::size_t workspace = 0;    ///< within operations; taken before the first step
+  std::size_t probe = 0;        ///< what tests of the device keep beside the replica
   int slots = 0;
   std::size_t host_activations = 0;  ///< pinned memory for the others; not of the device
   /// Pinned memory that checkpoints are written from, and the home of an optimizer that is not the device's.
   std::size_t host_state = 0;
-  std::size_t total() const { return state.total() + activations + scratch + workspace; }
+  std::size_t total() const { return state.total() + activations + scratch + workspace + probe; }
 };
 
 /// Bytes that one rank sends in a step, per kind of link. `replica`: of the ring over replicas,

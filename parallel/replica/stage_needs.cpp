@@ -47,7 +47,8 @@ StageNeeds stage_needs(const Layout& layout, const model::StageSpan& span, const
   const Optimizer& optimizer = *layout.optimizer;
   StageNeeds needs{TrainingState::plan_memory(shards, compute, optimizer, sum_memory_of(layout)),
                    model::StageMemory::plan(layout.config, span, layout.grid.tensor, layout.microbatch),
-                   room.workspace_bytes(step_shape(layout, span)) + room.probe_bytes,
+                   room.workspace_bytes(step_shape(layout, span)),
+                   room.probe_bytes,
                    room.host > 0 ? StateMirror::plan_bytes(shards, compute, optimizer) : 0,
                    room_for_kept(layout, span)};
   if (!layout.offloads_optimizer) return needs;
@@ -93,6 +94,7 @@ RankMemory rank_memory(const SlotRoom& room, const StageNeeds& needs, int slots)
   memory.activations = stage.slot_bytes * static_cast<std::size_t>(on_device);
   memory.scratch = stage.scratch_bytes;
   memory.workspace = needs.workspace;
+  memory.probe = needs.probe;
   memory.slots = slots;
   memory.host_state = needs.host_state;
   if (on_device == slots) return memory;
@@ -111,7 +113,7 @@ void check_device(const Layout& layout, int stage, std::size_t device_bytes) {
           " of its GPU's memory, a rank has " + mib_text(device_bytes) +
           " there: weights, gradients and optimizer " + mib_text(memory.state.total()) + ", activations (" +
           std::to_string(memory.slots) + " live) " + mib_text(memory.activations) + ", room to compute in " +
-          mib_text(memory.scratch + memory.workspace) +
+          mib_text(memory.scratch + memory.workspace + memory.probe) +
           "; use more ranks, a smaller micro-batch or model, device.recompute, or device.offload_optimizer");
 }
 

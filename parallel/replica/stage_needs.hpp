@@ -11,9 +11,9 @@ namespace tenax::parallel {
 struct StageNeeds {
   StateMemory state;
   model::StageMemory stage;
-  std::size_t workspace = 0, host_state = 0;
+  std::size_t workspace = 0, probe = 0, host_state = 0;
   std::size_t kept = 0;  ///< room for kept_bytes(), which a schedule decides
-  std::size_t fixed() const { return state.total() + stage.scratch_bytes + workspace + kept; }
+  std::size_t fixed() const { return state.total() + stage.scratch_bytes + workspace + probe + kept; }
 };
 
 /// `layout`: as far as begin_layout() made it.

@@ -19,23 +19,24 @@ constexpr double kMostInARow = 64;
 
 }  // namespace
 
-DeviceProbe::DeviceProbe(kernels::Device& device) {
+DeviceProbe::DeviceProbe(kernels::Device& device) : stream_(device.create_stream()) {
+  stream_->use_threads(device.threads());
   tests_.push_back(make_test(device, DType::f32));
   if (device.has_data()) tests_.push_back(make_test(device, DType::bf16));
   const std::vector<ProductTime> healthy = run({});
   for (std::size_t i = 0; i < tests_.size(); ++i) tests_[i].healthy_s = healthy[i].seconds;
 }
 
-std::size_t DeviceProbe::bytes(kernels::DeviceKind kind) {
+std::size_t DeviceProbe::bytes(kernels::DeviceKind kind, std::size_t scratch_bytes) {
   if (kind == kernels::DeviceKind::emulated) return 0;
   const std::int64_t n = kind == kernels::DeviceKind::cuda ? kLarge : kSmall;
-  return MatrixProducts::bytes(DType::f32, n) + MatrixProducts::bytes(DType::bf16, n);
+  return MatrixProducts::bytes(DType::f32, n) + MatrixProducts::bytes(DType::bf16, n) + scratch_bytes;
 }
 
 DeviceProbe::Test DeviceProbe::make_test(kernels::Device& device, DType type) {
-  auto products = std::make_unique<MatrixProducts>(device, type, kSmall);
+  auto products = std::make_unique<MatrixProducts>(device, *stream_, type, kSmall);
   if (!device.is_asynchronous() || products->seconds(1) > kShort_s) return {type, std::move(products), 1, 0};
-  products = std::make_unique<MatrixProducts>(device, type, kLarge);
+  products = std::make_unique<MatrixProducts>(device, *stream_, type, kLarge);
   const double in_a_row = std::ceil(kTimed_s / std::max(products->seconds(1), 1e-6));
   return {type, std::move(products), static_cast<int>(std::min(in_a_row, kMostInARow)), 0};
 }

@@ -23,8 +23,9 @@ class DeviceProbe {
   /// they are alike, fp32 alone); their mean. `preempted_s` tells for how long this rank's threads
   /// were kept from running since it was last asked; it may be empty.
   std::vector<ProductTime> run(const std::function<double()>& preempted_s);
-  /// What it keeps on a device of this kind, at most.
-  static std::size_t bytes(kernels::DeviceKind kind);
+  /// What it keeps on a device of this kind, at most: its matrices, and the `scratch_bytes` that products take
+  /// of their stream (Device::scratch_bytes of no microbatch).
+  static std::size_t bytes(kernels::DeviceKind kind, std::size_t scratch_bytes);
 
   /// What run() took when the run began.
   double healthy_seconds() const;
@@ -36,8 +37,9 @@ class DeviceProbe {
     int in_a_row;  ///< so many count as one: what is over at once cannot be timed
     double healthy_s;
   };
-  static Test make_test(kernels::Device& device, kernels::DType type);
+  Test make_test(kernels::Device& device, kernels::DType type);
 
+  std::unique_ptr<kernels::Stream> stream_;  // one for all tests: each takes scratch memory
   std::vector<Test> tests_;
 };
 

@@ -35,13 +35,9 @@ void fill(kernels::Device& device, kernels::Stream& stream, const Tensor& tensor
 
 }  // namespace
 
-MatrixProducts::MatrixProducts(kernels::Device& device, DType compute, std::int64_t n)
-    : device_(device),
-      stream_(device.create_stream()),
-      begin_(device.create_event()),
-      end_(device.create_event()),
-      n_(n) {
-  stream_->use_threads(device.threads());
+MatrixProducts::MatrixProducts(kernels::Device& device, kernels::Stream& stream, DType compute,
+                               std::int64_t n)
+    : device_(device), stream_(stream), begin_(device.create_event()), end_(device.create_event()), n_(n) {
   const std::size_t bytes = static_cast<std::size_t>(n * n) * bytes_of(compute);
   if (device.has_data()) memory_ = device.allocate(MatrixProducts::bytes(compute, n));
   const auto matrix = [&](std::size_t i) {
@@ -50,7 +46,7 @@ MatrixProducts::MatrixProducts(kernels::Device& device, DType compute, std::int6
   args_.a = matrix(0);
   args_.b = matrix(1);
   args_.c = matrix(2);
-  if (memory_) fill(device, *stream_, memory_->tensor(compute, {2 * n * n}));
+  if (memory_) fill(device, stream_, memory_->tensor(compute, {2 * n * n}));
   seconds(1);
 }
 
@@ -60,11 +56,11 @@ double MatrixProducts::flop() const {
 }
 
 double MatrixProducts::seconds(int products) {
-  stream_->input_arrived(kernels::steady_now_s());
-  stream_->record(*begin_);
-  for (int i = 0; i < products; ++i) device_.kernels().matmul(*stream_, args_);
-  stream_->record(*end_);
-  stream_->synchronize(Deadline::after_s(kWait_s));
+  stream_.input_arrived(kernels::steady_now_s());
+  stream_.record(*begin_);
+  for (int i = 0; i < products; ++i) device_.kernels().matmul(stream_, args_);
+  stream_.record(*end_);
+  stream_.synchronize(Deadline::after_s(kWait_s));
   return end_->time_s() - begin_->time_s();
 }
 

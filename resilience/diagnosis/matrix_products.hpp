@@ -12,10 +12,10 @@ namespace tenax::resilience {
 /// Keeps its matrices, of random numbers, as long as it lives; none on a device without data.
 class MatrixProducts {
  public:
-  /// c = a · b, [n, n] each, of type `compute`, on a stream of its own. Runs the first one: the
-  /// library prepares itself. Throws Error(rank) when there is no memory for them. `device` must
-  /// outlive this.
-  MatrixProducts(kernels::Device& device, kernels::DType compute, std::int64_t n);
+  /// c = a · b, [n, n] each, of type `compute`, on `stream`. Runs the first one: the library prepares
+  /// itself. Throws Error(rank) when there is no memory for them. `device` and `stream` must outlive
+  /// this.
+  MatrixProducts(kernels::Device& device, kernels::Stream& stream, kernels::DType compute, std::int64_t n);
 
   /// Of its matrices.
   static std::size_t bytes(kernels::DType compute, std::int64_t n) {
@@ -28,7 +28,7 @@ class MatrixProducts {
 
  private:
   kernels::Device& device_;
-  std::unique_ptr<kernels::Stream> stream_;
+  kernels::Stream& stream_;
   std::unique_ptr<kernels::Event> begin_, end_;
   std::int64_t n_;
   std::unique_ptr<kernels::Buffer> memory_;

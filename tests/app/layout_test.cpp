@@ -325,18 +325,24 @@ TEST(ComputeHabits, of_a_gpu_are_as_many_rows_of_logits_as_take_little_of_its_me
             model::GptConfig{}.logit_rows);
 }
 
-TEST(Layout, the_matrices_that_test_a_device_count_before_activations) {
+TEST(Layout, what_tests_of_a_device_keep_counts_before_activations_and_is_no_workspace) {
   io::Deck watched = small_deck(1, 1, 1);
   parallel::MemoryRoom room = kPlenty;
   const parallel::RankMemory without = plan_layout(watched, kFlopPerSecond, room).memory_of_stage.front();
-  room.probe_bytes = probe_bytes(watched, kernels::DeviceKind::cpu);
+  room.probe_bytes = probe_bytes(watched, kernels::DeviceKind::cpu, room);
   EXPECT_EQ(room.probe_bytes, 3u * 768 * 768 * (4 + 2));
   const parallel::RankMemory with = plan_layout(watched, kFlopPerSecond, room).memory_of_stage.front();
   EXPECT_EQ(with.total(), without.total() + room.probe_bytes);
-  EXPECT_EQ(memory_room_on_paper(watched).probe_bytes, 3u * 2048 * 2048 * (4 + 2));
-  EXPECT_EQ(probe_bytes(watched, kernels::DeviceKind::emulated), 0u);
+  EXPECT_EQ(with.workspace, without.workspace) << "a replica's, which has no part in those tests";
+  room.device = with.total() - 1;
+  EXPECT_EQ(plan_layout(watched, kFlopPerSecond, room).slot_room_of_stage.front().device_bytes,
+            with.activations - 1);
+  const std::size_t workspace = kernels::cuda_scratch_bytes({}, watched.device.deterministic);
+  EXPECT_GT(workspace, 0u);
+  EXPECT_EQ(memory_room_on_paper(watched).probe_bytes, 3u * 2048 * 2048 * (4 + 2) + workspace);
+  EXPECT_EQ(probe_bytes(watched, kernels::DeviceKind::emulated, room), 0u);
   watched.detect.enabled = false;
-  EXPECT_EQ(probe_bytes(watched, kernels::DeviceKind::cpu), 0u);
+  EXPECT_EQ(probe_bytes(watched, kernels::DeviceKind::cpu, room), 0u);
 }
 
 }  // namespace

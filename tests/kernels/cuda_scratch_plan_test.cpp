@@ -19,6 +19,7 @@ StepShape gpt2_small(DType compute, std::int64_t sequences) {
 TEST(CudaScratch, of_a_small_microbatch_is_what_products_and_sums_need) {
   EXPECT_EQ(cuda_scratch_bytes(gpt2_small(DType::bf16, 1), true), kLeastWorkspace_bytes);
   EXPECT_EQ(cuda_scratch_bytes(gpt2_small(DType::f32, 4), true), kLeastWorkspace_bytes);
+  EXPECT_EQ(cuda_scratch_bytes({}, true), kLeastWorkspace_bytes) << "of a stream for products alone";
 }
 
 // 64 sequences go in four launches of 16: the gradients of 16 · 12 · 1024² scores, one number a row of each head, and

@@ -41,6 +41,7 @@ class StandIn final : public Device {
   void lend_multiprocessors(int count) override {
     if (options_.use) options_.use->lent += count;
   }
+  std::size_t scratch_bytes(const StepShape& /*shape*/) const override { return options_.scratch_bytes; }
   void reclaim_memory() override { memory_.reclaim(); }
   int export_memory(const Buffer& buffer) override {
     return options_.exports ? memory_.export_memory(buffer) : -1;
@@ -56,7 +57,7 @@ class StandIn final : public Device {
   const StandInOptions options_;
   std::unique_ptr<Device> cpu_ = create_cpu_device();
   StandInMemory memory_{*cpu_, [this] { return mark(); }, options_.use};
-  StandInKernels kernels_{cpu_->kernels(), memory_, options_.products};
+  StandInKernels kernels_{cpu_->kernels(), memory_, options_};
   cuda::Choices choices_{true, "stand-in"};
   std::mutex mutex_;
   std::vector<std::shared_ptr<StreamQueue>> queues_;
@@ -67,7 +68,7 @@ std::unique_ptr<Stream> StandIn::create_stream() {
   StandInOptions options = options_;
   options.seed += queues_.size();
   queues_.push_back(std::make_shared<StreamQueue>(*cpu_, options));
-  return std::make_unique<StandInStream>(queues_.back());
+  return std::make_unique<StandInStream>(queues_.back(), memory_);
 }
 
 // Streams that are gone have run all they were given.

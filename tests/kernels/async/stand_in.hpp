@@ -31,6 +31,7 @@ struct StandInOptions {
   int jitter_us = 0;  ///< one op in eight starts up to this much later
   std::uint64_t seed = 1;
   std::size_t memory_bytes = 0;     ///< what the device says to have; 0 = the host's
+  std::size_t scratch_bytes = 0;    ///< what a product takes of its stream's scratch memory
   bool registers = true;            ///< whether register_host() works
   bool exports = false;             ///< whether export_memory() works
   StandInUse* use = nullptr;        ///< where memory is counted; outlives the device

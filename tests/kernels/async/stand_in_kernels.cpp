@@ -24,39 +24,41 @@ void StandInKernels::run(Stream& stream, void (Kernels::*op)(Stream&, Tensor, Te
                       Stream& inner) { (cpu_.*op)(inner, source, destination); });
 }
 
-void StandInKernels::meet(const char* name, bool accumulate, std::initializer_list<Tensor> operands) {
+void StandInKernels::meet(Stream& stream, const char* name, bool accumulate,
+                          std::initializer_list<Tensor> operands) {
+  stream.reserve_scratch(scratch_bytes_);
   if (products_) products_->add(name, accumulate, operands);
 }
 
 void StandInKernels::matmul(Stream& s, const MatmulArgs& args) {
   using A = MatmulArgs;
   const char* const names[] = {"a b", "a b^T", "a^T b", "a^T b^T"};
-  meet(names[2 * args.transpose_a + args.transpose_b], args.accumulate, {args.a, args.b, args.c});
+  meet(s, names[2 * args.transpose_a + args.transpose_b], args.accumulate, {args.a, args.b, args.c});
   run(s, &Kernels::matmul, args, &A::a, &A::b, &A::c, &A::bias);
 }
 void StandInKernels::linear_forward(Stream& s, const LinearForwardArgs& args) {
   using A = LinearForwardArgs;
-  meet("linear", false, {args.x, args.weight, args.y});
+  meet(s, "linear", false, {args.x, args.weight, args.y});
   run(s, &Kernels::linear_forward, args, &A::x, &A::weight, &A::bias, &A::y);
 }
 void StandInKernels::linear_gelu_forward(Stream& s, const LinearGeluForwardArgs& args) {
   using A = LinearGeluForwardArgs;
-  meet("linear, gelu", false, {args.x, args.weight, args.y});
+  meet(s, "linear, gelu", false, {args.x, args.weight, args.y});
   run(s, &Kernels::linear_gelu_forward, args, &A::x, &A::weight, &A::bias, &A::pre, &A::y);
 }
 void StandInKernels::linear_backward_input(Stream& s, const LinearBackwardInputArgs& args) {
   using A = LinearBackwardInputArgs;
-  meet("d_input", false, {args.d_y, args.weight, args.d_x});
+  meet(s, "d_input", false, {args.d_y, args.weight, args.d_x});
   run(s, &Kernels::linear_backward_input, args, &A::d_y, &A::weight, &A::d_x);
 }
 void StandInKernels::linear_gelu_backward_input(Stream& s, const LinearGeluBackwardInputArgs& args) {
   using A = LinearGeluBackwardInputArgs;
-  meet("d_input, d_gelu", false, {args.d_y, args.weight, args.d_pre});
+  meet(s, "d_input, d_gelu", false, {args.d_y, args.weight, args.d_pre});
   run(s, &Kernels::linear_gelu_backward_input, args, &A::d_y, &A::weight, &A::pre, &A::d_pre, &A::scratch);
 }
 void StandInKernels::linear_backward_weight(Stream& s, const LinearBackwardWeightArgs& args) {
   using A = LinearBackwardWeightArgs;
-  meet("d_weight", args.accumulate, {args.x, args.d_y, args.d_weight});
+  meet(s, "d_weight", args.accumulate, {args.x, args.d_y, args.d_weight});
   run(s, &Kernels::linear_backward_weight, args, &A::x, &A::d_y, &A::d_weight, &A::d_bias);
 }
 void StandInKernels::bias_gradient(Stream& s, const BiasGradientArgs& args) {

@@ -10,9 +10,8 @@ namespace tenax::kernels::test {
 
 class StandInKernels final : public Kernels {
  public:
-  /// `products` may be null.
-  StandInKernels(Kernels& cpu, const StandInMemory& memory, ProductsMet* products)
-      : cpu_(cpu), memory_(memory), products_(products) {}
+  StandInKernels(Kernels& cpu, const StandInMemory& memory, const StandInOptions& options)
+      : cpu_(cpu), memory_(memory), products_(options.products), scratch_bytes_(options.scratch_bytes) {}
 
   void matmul(Stream&, const MatmulArgs&) override;
   void linear_forward(Stream&, const LinearForwardArgs&) override;
@@ -51,13 +50,14 @@ class StandInKernels final : public Kernels {
   template <class Args, class... Tensors>
   void run(Stream& stream, void (Kernels::*op)(Stream&, const Args&), Args args, Tensors Args::*... tensors);
   void run(Stream& stream, void (Kernels::*op)(Stream&, Tensor, Tensor), Tensor source, Tensor destination);
-  void meet(const char* name, bool accumulate, std::initializer_list<Tensor> operands);
+  void meet(Stream& stream, const char* name, bool accumulate, std::initializer_list<Tensor> operands);
   void run_update(Stream& stream, void (Kernels::*update)(Stream&, const UpdateArgs&),
                   const UpdateArgs& args);
 
   Kernels& cpu_;
   const StandInMemory& memory_;
-  ProductsMet* products_;
+  ProductsMet* products_;  // may be null
+  std::size_t scratch_bytes_;
 };
 
 }  // namespace tenax::kernels::test

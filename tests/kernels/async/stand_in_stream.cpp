@@ -6,6 +6,7 @@
 #include <string>
 
 #include "kernels/error.hpp"
+#include "tests/kernels/async/stand_in_memory.hpp"
 
 namespace tenax::kernels::test {
 namespace {
@@ -176,6 +177,10 @@ std::unique_ptr<Graph> StandInStream::end_capture() {
 
 void StandInStream::launch(Graph& graph) {
   for (const Capture::Maker& maker : dynamic_cast<StandInGraph&>(graph).makers()) add(maker);
+}
+
+void StandInStream::reserve_scratch(std::size_t bytes) {
+  if (bytes > (scratch_ ? scratch_->bytes() : 0)) scratch_ = memory_.allocate(bytes);
 }
 
 void StandInStream::synchronize(Deadline deadline) {

@@ -22,6 +22,7 @@ struct Mark {
 };
 
 struct Capture;
+class StandInMemory;
 
 class StandInEvent final : public Event {
  public:
@@ -100,7 +101,9 @@ class StandInGraph final : public Graph {
 
 class StandInStream final : public Stream {
  public:
-  explicit StandInStream(std::shared_ptr<StreamQueue> queue) : queue_(std::move(queue)) {}
+  /// `memory` must outlive it.
+  StandInStream(std::shared_ptr<StreamQueue> queue, StandInMemory& memory)
+      : queue_(std::move(queue)), memory_(memory) {}
 
   void enqueue(const StreamQueue::Work& work);
 
@@ -113,11 +116,14 @@ class StandInStream final : public Stream {
   void launch(Graph& graph) override;
   void synchronize(Deadline deadline) override;
   void* native_handle() override { return static_cast<Stream*>(this); }
+  void reserve_scratch(std::size_t bytes) override;
 
  private:
   void add(const Capture::Maker& maker);
 
   std::shared_ptr<StreamQueue> queue_;
+  StandInMemory& memory_;
+  std::unique_ptr<Buffer> scratch_;
   std::shared_ptr<Capture> own_;  // while this stream captures
   std::weak_ptr<Capture>
       capture_;  // that this stream takes part in, by itself or because it waits for one that does
