@@ -149,13 +149,6 @@ void CudaContext::unpin(std::shared_ptr<std::byte> memory) noexcept {
   defer([memory = std::move(memory)] { cudaHostUnregister(memory.get()); });
 }
 
-void CudaContext::trim_pool() const {
-  make_current();
-  cudaMemPool_t pool = nullptr;
-  TENAX_CUDA_CHECK(cudaDeviceGetDefaultMemPool(&pool, index_));
-  TENAX_CUDA_CHECK(cudaMemPoolTrimTo(pool, 0));
-}
-
 void CudaContext::add(cudaStream_t stream) {
   const std::lock_guard lock(mutex_);
   streams_.insert(stream);

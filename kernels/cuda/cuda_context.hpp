@@ -56,9 +56,6 @@ class CudaContext {
   /// Frees what streams are through with. Not while one is captured.
   void reclaim() noexcept;
 
-  /// Gives back what stream-ordered allocations of trials have left with the device's pool.
-  void trim_pool() const;
-
   /// Streams say when they begin and end, so that release() knows whom to wait for.
   void add(cudaStream_t stream);
   void remove(cudaStream_t stream) noexcept;

@@ -17,6 +17,7 @@
 #include "kernels/cuda/driver_calls.hpp"
 #include "kernels/cuda/nvml.hpp"
 #include "kernels/cuda/scratch_plan.hpp"
+#include "kernels/cuda/trial_memory.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::kernels {
@@ -73,7 +74,8 @@ class CudaDevice final : public Device {
   void settle() override {
     kernels_.choices().settle();
     context_->reclaim();
-    context_->trim_pool();
+    context_->make_current();
+    trim_trial_memory();
     measure_memory(kRoundingReserve_bytes);
   }
   std::string choices() const override { return kernels_.choices().text(); }

@@ -6,8 +6,8 @@
 #include <mutex>
 
 #include "kernels/cuda/cudnn_attention_plans.hpp"
-#include "kernels/cuda/cudnn_trials.hpp"
 #include "kernels/cuda/scratch_plan.hpp"
+#include "kernels/cuda/trial_memory.hpp"
 #include "kernels/shared_library.hpp"
 
 namespace tenax::kernels::cuda {
@@ -170,22 +170,22 @@ bool CudnnAttention::Library::backward_from_scores(cudaStream_t stream, const At
 }
 
 // Trials write to scratch memory of their own, or to the gradient that is to come: in place they may not, as they read q, k
-// and v again.
+// and v again. Without that memory nothing is tried.
 const CudnnPlanned<CudnnBackwardGraph>& CudnnAttention::Library::backward_plan(
     cudaStream_t stream, QuerySums sums, const AttentionBackwardArgs& args, const AttentionShape& shape,
     Workspace& workspace) {
   if (const auto* const known = plans.known_backward(shape, sums)) return *known;
   const bool in_place = args.d_qkv.data == args.qkv.data;
-  std::unique_ptr<TrialMemory> memory;
+  std::optional<TrialMemory> memory;
   AttentionBackwardArgs trial = args;
   if (in_place && choices.may_try()) {
-    memory = std::make_unique<TrialMemory>(stream, args.d_qkv.bytes());
+    memory.emplace(stream, args.d_qkv.bytes());
     trial.d_qkv.data = memory->data();
   }
   const auto run = [&](const CudnnBackwardGraph& graph, const CudnnPlan& plan) {
     backward(stream, sums, graph, plan, trial, shape, workspace);
   };
-  return plans.backward(stream, shape, sums, run, std::span(&trial.d_qkv, 1));
+  return plans.backward(stream, shape, sums, run, std::span(&trial.d_qkv, trial.d_qkv.data ? 1 : 0));
 }
 
 // cuDNN does not say that gradients may overwrite q, k and v: in place they go to scratch memory first.

@@ -74,7 +74,7 @@ const CudnnPlanned<CudnnBackwardGraph>* CudnnAttentionPlans::known_backward(cons
 std::optional<CudnnPlan> CudnnAttentionPlans::choose(cudaStream_t stream, const std::string& what,
                                                      const CudnnGraph& graph, const CudnnTrial& trial) {
   const auto earlier = choices_.earlier(what);
-  const bool needs_one = !earlier && !choices_.may_try();
+  const bool may_try = choices_.may_try() && !trial.outputs.empty(), needs_one = !earlier && !may_try;
   auto plans = CudnnPlan::find(handle_->get(), graph, choices_.deterministic(), needs_one ? 1 : kCandidates);
   const auto again = std::find_if(plans.begin(), plans.end(),
                                   [&](const CudnnPlan& plan) { return earlier && plan.name() == *earlier; });
@@ -82,7 +82,7 @@ std::optional<CudnnPlan> CudnnAttentionPlans::choose(cudaStream_t stream, const 
   std::size_t best = 0;
   if (again != plans.end())
     best = static_cast<std::size_t>(again - plans.begin());
-  else if (plans.size() > 1 && choices_.may_try())
+  else if (plans.size() > 1 && may_try)
     best = best_plan(stream, plans, choices_.deterministic(), trial);
   choices_.choose(what, plans.empty() ? kNoPlan : plans[best].name());
   if (plans.empty()) return {};

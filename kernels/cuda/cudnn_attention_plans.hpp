@@ -35,7 +35,8 @@ struct CudnnPlanned {
   std::optional<CudnnPlan> plan;
 };
 
-/// What candidates are tried out on: the operation's own tensors, whose outputs each overwrites.
+/// What candidates are tried out on: the operation's own tensors, whose outputs each overwrites. Where there are none,
+/// nothing is tried.
 struct CudnnTrial {
   std::function<void(const CudnnPlan&)> run;
   std::span<const Tensor> outputs;

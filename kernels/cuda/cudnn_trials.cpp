@@ -7,6 +7,7 @@
 #include "kernels/cuda/driver_calls.hpp"
 #include "kernels/cuda/matmul_plan.hpp"
 #include "kernels/cuda/operations.hpp"
+#include "kernels/cuda/trial_memory.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::kernels::cuda {
@@ -20,9 +21,7 @@ void wait(cudaStream_t stream) {
              Deadline::after_s(kLimit_s), "the GPU", "attention on trial");
 }
 
-std::uint64_t checksum_of(cudaStream_t stream, std::span<const Tensor> outputs) {
-  const TrialMemory memory(stream, sizeof(std::uint64_t));
-  auto* const sum = static_cast<std::uint64_t*>(memory.data());
+std::uint64_t checksum_of(cudaStream_t stream, std::span<const Tensor> outputs, std::uint64_t* sum) {
   TENAX_CUDA_CHECK(cudaMemsetAsync(sum, 0, sizeof(std::uint64_t), stream));
   for (const Tensor& output : outputs)
     add_checksum(stream, output.data, static_cast<std::int64_t>(output.bytes() / sizeof(std::uint64_t)), sum);
@@ -48,14 +47,15 @@ double seconds_of(cudaStream_t stream, const CudnnPlan& plan, const CudnnTrial& 
   return 1e-3 * static_cast<double>(least_ms);
 }
 
-Trial trial_of(cudaStream_t stream, const CudnnPlan& plan, const CudnnTrial& trial) {
+/// `sum`: of the device, for checksums.
+Trial trial_of(cudaStream_t stream, const CudnnPlan& plan, const CudnnTrial& trial, std::uint64_t* sum) {
   Trial result;
   try {
     trial.run(plan);  // loads its kernels
   } catch (const Error&) {
     return result;
   }
-  result.bits = checksum_of(stream, trial.outputs);
+  result.bits = checksum_of(stream, trial.outputs, sum);
   result.ran = true;
   result.seconds = seconds_of(stream, plan, trial);
   return result;
@@ -65,8 +65,11 @@ Trial trial_of(cudaStream_t stream, const CudnnPlan& plan, const CudnnTrial& tri
 
 std::size_t best_plan(cudaStream_t stream, std::span<const CudnnPlan> plans, bool same_bits,
                       const CudnnTrial& trial) {
+  const TrialMemory memory(stream, sizeof(std::uint64_t));
+  if (!memory.data()) return 0;
   std::vector<Trial> trials;
-  for (const CudnnPlan& plan : plans) trials.push_back(trial_of(stream, plan, trial));
+  for (const CudnnPlan& plan : plans)
+    trials.push_back(trial_of(stream, plan, trial, static_cast<std::uint64_t*>(memory.data())));
   return best_of(trials, same_bits);
 }
 

@@ -6,30 +6,13 @@
 #include <cstddef>
 #include <span>
 
-#include "kernels/cuda/check.hpp"
 #include "kernels/cuda/cudnn_attention_plans.hpp"
 
 namespace tenax::kernels::cuda {
 
-/// Memory that trials write to, in the order of a stream.
-class TrialMemory {
- public:
-  TrialMemory(cudaStream_t stream, std::size_t bytes) : stream_(stream) {
-    TENAX_CUDA_CHECK(cudaMallocAsync(&data_, bytes, stream));
-  }
-  ~TrialMemory() { cudaFreeAsync(data_, stream_); }
-  TrialMemory(const TrialMemory&) = delete;
-  TrialMemory& operator=(const TrialMemory&) = delete;
-  void* data() const { return data_; }
-
- private:
-  cudaStream_t stream_;
-  void* data_ = nullptr;
-};
-
 /// The number of the fastest of `plans` (at least one), by the least of several runs; with `same_bits` of those that write
-/// what the first writes, which shows in bf16 numbers by the million. A plan that does not run counts as none. Waits for
-/// `stream`; throws Error(rank) where that takes longer than a minute.
+/// what the first writes, which shows in bf16 numbers by the million. A plan that does not run counts as none. Without
+/// TrialMemory it is the first. Waits for `stream`; throws Error(rank) where that takes longer than a minute.
 std::size_t best_plan(cudaStream_t stream, std::span<const CudnnPlan> plans, bool same_bits,
                       const CudnnTrial& trial);
 

@@ -34,32 +34,23 @@ TrialBench::TrialBench(const MatmulPlan& plan) : plan_(plan), begin_(new_event()
   TENAX_CUDA_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
   stream_.reset(stream);
   const std::size_t bytes = lay_out(0);
-  const cudaError_t status = cudaMallocAsync(&memory_, bytes, stream);
-  if (status == cudaErrorMemoryAllocation || status == cudaErrorNotSupported) {
-    cudaGetLastError();  // no later check may find it
-    memory_ = nullptr;
-    return;
-  }
-  check_cuda(status, "cudaMallocAsync");
-  lay_out(reinterpret_cast<std::uintptr_t>(memory_));
+  memory_.emplace(stream, bytes);
+  if (!has_memory()) return;
+  lay_out(reinterpret_cast<std::uintptr_t>(memory_->data()));
   // Checksums are of whole words: padding counts, and is zero.
-  TENAX_CUDA_CHECK(cudaMemsetAsync(memory_, 0, bytes, stream));
+  TENAX_CUDA_CHECK(cudaMemsetAsync(memory_->data(), 0, bytes, stream));
   fill_inputs();
 }
 
 // A failure here has been, or will be, reported by another call.
 TrialBench::~TrialBench() {
-  if (!memory_) return;
-  cudaFreeAsync(memory_, stream());
+  if (!has_memory()) return;
+  memory_.reset();
   try {
     wait();
+    trim_trial_memory();
   } catch (const Error&) {
-    return;
   }
-  int device = 0;
-  cudaMemPool_t pool = nullptr;
-  if (cudaGetDevice(&device) == cudaSuccess && cudaDeviceGetDefaultMemPool(&pool, device) == cudaSuccess)
-    cudaMemPoolTrimTo(pool, 0);
 }
 
 // Where each operand begins if memory begins at `begin`; returns the bytes of all.

@@ -6,14 +6,15 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 
 #include "kernels/cuda/matmul_plan.hpp"
+#include "kernels/cuda/trial_memory.hpp"
 
 namespace tenax::kernels::cuda {
 
-/// Its memory comes from the device's pool in the order of its stream, and goes back to the device when the
-/// bench goes: neither waits for other streams. Thread rule: one thread. All throw Error(rank) when the
-/// device breaks.
+/// Its memory goes back to the device when the bench goes. Thread rule: one thread. All throw Error(rank) when
+/// the device breaks.
 class TrialBench {
  public:
   explicit TrialBench(const MatmulPlan& plan);
@@ -21,8 +22,8 @@ class TrialBench {
   TrialBench(const TrialBench&) = delete;
   TrialBench& operator=(const TrialBench&) = delete;
 
-  /// False where the device had too little: then nothing else may be called.
-  bool has_memory() const { return memory_ != nullptr; }
+  /// False where there is no TrialMemory: then nothing else may be called.
+  bool has_memory() const { return memory_->data() != nullptr; }
   cudaStream_t stream() const { return stream_.get(); }
   const MatmulOperands& operands() const { return operands_; }
   void* workspace() const { return workspace_; }
@@ -51,7 +52,7 @@ class TrialBench {
   MatmulPlan plan_;
   std::unique_ptr<CUstream_st, Destroy> stream_;
   OwnedEvent begin_, end_;
-  void* memory_ = nullptr;
+  std::optional<TrialMemory> memory_;  // of stream_
   MatmulOperands operands_;
   void* workspace_ = nullptr;
   std::uint64_t* sum_ = nullptr;

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "kernels/cuda/matmul_search.hpp"
+#include "kernels/cuda/trial_memory.hpp"
 #include "kernels/error.hpp"
 #include "tests/kernels/fake_cublaslt.hpp"
 #include "tests/kernels/matmul_values.hpp"
@@ -192,6 +193,15 @@ TEST_F(CudaMatmulSearch, does_not_happen_during_a_capture_nor_without_memory) {
   Choices none(true);
   CudaMatmul other(none);
   EXPECT_EQ(algorithm_of(other), 0);
+}
+
+// Virtual GPUs without unified memory: a run settles there too.
+TEST_F(CudaMatmulSearch, does_not_happen_on_a_device_without_memory_pools_and_nothing_is_trimmed) {
+  library().algorithms = {{.seconds = 3e-3}, {.seconds = 2e-3}};
+  library().has_pool = false;
+  EXPECT_EQ(algorithm_of(matmul_), 0);
+  EXPECT_EQ(TrialMemory(nullptr, 8).data(), nullptr);
+  EXPECT_NO_THROW(trim_trial_memory());
 }
 
 // Of 1.5B, micro-batches of 32: 32768 rows, 524 MB.

@@ -22,6 +22,7 @@ struct FakeLibrary {
   std::vector<FakeAlgorithm> algorithms{{}};
   bool has_epilogues = true;
   bool has_memory = true;
+  bool has_pool = true;  ///< whether the device has memory pools at all
   bool captures = false;
   bool admits = true;  ///< what is not, cannot run where it was not found
 

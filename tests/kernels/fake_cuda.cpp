@@ -32,6 +32,7 @@ cudaError_t cudaEventCreate(cudaEvent_t* event) {
   *event = new CUevent_st;
   return cudaSuccess;
 }
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) { return cudaEventCreate(event); }
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t) {
   event->seconds = FakeLibrary::instance().clock_s;
   return cudaSuccess;
@@ -57,6 +58,7 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
 
 cudaError_t cudaMallocAsync(void** memory, std::size_t bytes, cudaStream_t) {
   FakeLibrary::instance().asked_bytes.push_back(bytes);
+  if (!FakeLibrary::instance().has_pool) return cudaErrorNotSupported;
   if (!FakeLibrary::instance().has_memory) return cudaErrorMemoryAllocation;
   *memory = std::aligned_alloc(256, bytes);
   FakeLibrary::instance().pool_bytes += static_cast<std::int64_t>(bytes);
@@ -72,7 +74,7 @@ cudaError_t cudaGetDevice(int* device) {
 }
 cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t* pool, int) {
   *pool = nullptr;
-  return cudaSuccess;
+  return FakeLibrary::instance().has_pool ? cudaSuccess : cudaErrorNotSupported;
 }
 cudaError_t cudaMemPoolTrimTo(cudaMemPool_t, std::size_t) {
   FakeLibrary::instance().pool_bytes = 0;
@@ -112,6 +114,12 @@ void fill_with_trial_values(cudaStream_t, void* data, DType dtype, std::int64_t 
     using T = decltype(type);
     for (std::int64_t i = 0; i < count; ++i) static_cast<T*>(data)[i] = trial_value<T>(seed, i);
   });
+}
+
+void check_cudnn(int status, const char* call) { check_cublas(status, call); }
+bool passed(cudaError_t status, const char*) { return status == cudaSuccess; }
+void wait_until(const std::function<bool()>& is_passed, Deadline, const std::string&, const char* what) {
+  if (!is_passed()) throw Error(Scope::rank, what);
 }
 
 unsigned long long capture_of(cudaStream_t) { return FakeLibrary::instance().captures ? 1 : 0; }
