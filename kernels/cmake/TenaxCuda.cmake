@@ -25,18 +25,22 @@ find_library(TENAX_NCCL_LIBRARY NAMES nccl libnccl.so.2 HINTS ${CUDAToolkit_LIBR
 find_path(TENAX_CUBLASLT_INCLUDE_DIR cublasLt.h HINTS ${CUDAToolkit_INCLUDE_DIRS} DOC "Directory that holds cublasLt.h")
 find_library(TENAX_CUBLASLT_LIBRARY NAMES cublasLt libcublasLt.so.13 libcublasLt.so.12 HINTS ${CUDAToolkit_LIBRARY_DIR}
   DOC "cuBLASLt")
-# The older ones lack what is called, or (cuDNN before 9.6) leave sums of gradients uncleared. The library that is loaded is asked too.
+# The older ones lack what is called (toolkits before 12.5 cudaGetDriverEntryPointByVersion), or (cuDNN before 9.6)
+# leave sums of gradients uncleared. The library that is loaded is asked too.
 tenax_header_version(TENAX_CUDNN_VERSION "${TENAX_CUDNN_INCLUDE_DIR}/cudnn_version.h" CUDNN_MAJOR CUDNN_MINOR)
 tenax_header_version(TENAX_NCCL_VERSION "${TENAX_NCCL_INCLUDE_DIR}/nccl.h" NCCL_MAJOR NCCL_MINOR)
+if(CUDAToolkit_VERSION VERSION_GREATER_EQUAL 12.5)
+  set(cuda_12.5_or_newer ON)
+endif()
 if(TENAX_CUDNN_VERSION VERSION_GREATER_EQUAL 9.6)
   set(cudnn_9.6_or_newer ON)
 endif()
 if(TENAX_NCCL_VERSION VERSION_GREATER_EQUAL 2.19)
   set(nccl_2.19_or_newer ON)
 endif()
-tenax_have_parts(TENAX_HAVE_CUDA TENAX_CUDA "CUDA back end" CMAKE_CUDA_COMPILER TENAX_CUDNN_INCLUDE_DIR TENAX_CUDNN_LIBRARY
-  cudnn_9.6_or_newer TENAX_NCCL_INCLUDE_DIR TENAX_NCCL_LIBRARY nccl_2.19_or_newer TENAX_CUBLASLT_INCLUDE_DIR
-  TENAX_CUBLASLT_LIBRARY)
+tenax_have_parts(TENAX_HAVE_CUDA TENAX_CUDA "CUDA back end" CMAKE_CUDA_COMPILER cuda_12.5_or_newer
+  TENAX_CUDNN_INCLUDE_DIR TENAX_CUDNN_LIBRARY cudnn_9.6_or_newer TENAX_NCCL_INCLUDE_DIR TENAX_NCCL_LIBRARY
+  nccl_2.19_or_newer TENAX_CUBLASLT_INCLUDE_DIR TENAX_CUBLASLT_LIBRARY)
 if(NOT TENAX_HAVE_CUDA)
   return()
 endif()
