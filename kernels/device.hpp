@@ -116,6 +116,7 @@ struct StepShape {
   int heads = 0;  ///< on this rank
   std::int64_t head_size = 0;
   bool has_embedding = false;
+  bool overwrites_qkv = true;  ///< attention's gradient takes the memory of its input
 };
 
 enum class MemoryKind { device, pinned_host };

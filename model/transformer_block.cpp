@@ -159,8 +159,7 @@ void TransformerBlock::backward_weight(Stream& stream, const BlockActivations& a
 
 void TransformerBlock::backward(Stream& stream, MicrobatchShape shape, const BlockActivations& act,
                                 const BlockScratch& scratch, bool accumulate) {
-  const bool has_room = scratch.ffn.size() >= act.qkv.size();
-  const Tensor d_qkv = has_room ? scratch.ffn.part(0, act.qkv.shape) : act.qkv;
+  const Tensor d_qkv = has_room_for_d_qkv(config_) ? scratch.ffn.part(0, act.qkv.shape) : act.qkv;
   input_gradients(stream, shape, act, scratch, d_qkv);
   weight_gradients(stream, act, d_qkv, accumulate);
 }

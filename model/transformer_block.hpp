@@ -77,9 +77,14 @@ class TransformerBlock {
   void backward_input(kernels::Stream& stream, MicrobatchShape shape, const BlockActivations& act,
                       const BlockScratch& scratch);
   void backward_weight(kernels::Stream& stream, const BlockActivations& act, bool accumulate);
-  /// Both, where one follows the other: d_qkv then lives in the scratch, and no device has to write it over qkv.
+  /// Both, where one follows the other: d_qkv then lives in the scratch, if that has room for it, and no device has
+  /// to write it over qkv.
   void backward(kernels::Stream& stream, MicrobatchShape shape, const BlockActivations& act,
                 const BlockScratch& scratch, bool accumulate);
+  /// Whether the scratch of backward() has room for d_qkv; else that takes the place of qkv.
+  static bool has_room_for_d_qkv(const GptConfig& config) {
+    return config.ffn_hidden_size >= 3 * config.hidden_size;
+  }
 
   int first_row() const { return ln_1_.gamma_row; }
   int end_row() const { return mlp_c_proj_.bias_row + 1; }

@@ -67,8 +67,9 @@ class CudaDevice final : public Device {
   int export_memory(const Buffer& buffer) override { return cuda::export_memory(*context_, buffer); }
   std::unique_ptr<Stream> create_stream() override { return std::make_unique<CudaStream>(context_); }
   std::size_t scratch_bytes(const StepShape& shape) const override {
-    const auto known =
-        shape.compute == DType::bf16 ? kernels_.known_attention_bytes(attention_of(shape)) : std::nullopt;
+    const auto known = shape.compute == DType::bf16
+                           ? kernels_.known_attention_bytes(attention_of(shape), shape.overwrites_qkv)
+                           : std::nullopt;
     return known ? step_scratch_bytes(shape, *known) : cuda_scratch_bytes(shape, deterministic_);
   }
   void settle() override {

@@ -20,8 +20,8 @@ class CudaKernels final : public Kernels {
   Choices& choices() { return choices_; }
   const Choices& choices() const { return choices_; }
   /// CudnnAttention::known_backward_bytes.
-  std::optional<std::size_t> known_attention_bytes(const AttentionShape& shape) const {
-    return attention_.known_backward_bytes(shape);
+  std::optional<std::size_t> known_attention_bytes(const AttentionShape& shape, bool in_place) const {
+    return attention_.known_backward_bytes(shape, in_place);
   }
 
   void matmul(Stream&, const MatmulArgs&) override;

@@ -221,12 +221,13 @@ void CudnnAttention::Library::backward(cudaStream_t stream, QuerySums sums, cons
         cudaMemcpyAsync(args.d_qkv.data, d_qkv, args.d_qkv.bytes(), cudaMemcpyDeviceToDevice, stream));
 }
 
-std::optional<std::size_t> CudnnAttention::known_backward_bytes(const AttentionShape& whole) const {
+std::optional<std::size_t> CudnnAttention::known_backward_bytes(const AttentionShape& whole,
+                                                                bool in_place) const {
   const std::lock_guard lock(library_->mutex);
   const auto bytes_of = [&](const AttentionShape& shape, QuerySums sums) -> std::optional<std::size_t> {
     const auto* const known = library_->plans.known_backward(shape, sums);
     if (!known || !known->plan) return {};
-    return CudnnBackwardScratch(shape, sums == QuerySums::from_scores, true,
+    return CudnnBackwardScratch(shape, sums == QuerySums::from_scores, in_place,
                                 static_cast<std::size_t>(known->plan->workspace_bytes()))
         .bytes;
   };
@@ -235,7 +236,7 @@ std::optional<std::size_t> CudnnAttention::known_backward_bytes(const AttentionS
   launch.sequences = sequences_of_launch(whole, true);
   if (const auto from_scores = bytes_of(launch, QuerySums::from_scores)) return from_scores;
   if (!library_->plans.known_backward(whole, QuerySums::apart)) return {};
-  return OwnBackwardScratch(whole, DType::bf16, true).bytes;
+  return OwnBackwardScratch(whole, DType::bf16, in_place).bytes;
 }
 
 }  // namespace tenax::kernels::cuda

@@ -37,9 +37,9 @@ class CudnnAttention {
   bool forward(cudaStream_t stream, const AttentionForwardArgs& args, Workspace& workspace);
   bool backward(cudaStream_t stream, const AttentionBackwardArgs& args, Workspace& workspace);
 
-  /// What the backward pass of such a microbatch takes of its stream's workspace, in place, by cuDNN or by own kernels; absent
-  /// where it has not been asked for yet.
-  std::optional<std::size_t> known_backward_bytes(const AttentionShape& shape) const;
+  /// What the backward pass of such a microbatch takes of its stream's workspace, by cuDNN or by own kernels; absent
+  /// where it has not been asked for yet. `in_place`: d_qkv is the memory of qkv.
+  std::optional<std::size_t> known_backward_bytes(const AttentionShape& shape, bool in_place) const;
 
  private:
   bool takes(DType dtype, const AttentionShape& shape, std::initializer_list<const void*> pointers);

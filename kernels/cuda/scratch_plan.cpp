@@ -30,11 +30,13 @@ std::int64_t elements_of(const AttentionShape& shape) {
   return shape.sequences * shape.length * shape.hidden();
 }
 
-std::size_t attention_bytes(DType dtype, AttentionShape shape, bool deterministic) {
-  constexpr bool kInPlace = true;  // as a transformer block asks for it
-  if (!cudnn_takes(dtype, shape)) return OwnBackwardScratch(shape, dtype, kInPlace).bytes;
+std::size_t attention_bytes(const StepShape& step, bool deterministic) {
+  AttentionShape shape = attention_of(step);
+  if (!cudnn_takes(step.compute, shape))
+    return OwnBackwardScratch(shape, step.compute, step.overwrites_qkv).bytes;
   shape.sequences = sequences_of_launch(shape, deterministic);
-  return CudnnBackwardScratch(shape, deterministic, kInPlace, cudnn_backward_bytes(shape, deterministic))
+  return CudnnBackwardScratch(shape, deterministic, step.overwrites_qkv,
+                              cudnn_backward_bytes(shape, deterministic))
       .bytes;
 }
 
@@ -108,8 +110,7 @@ cuda::AttentionShape cuda::attention_of(const StepShape& shape) {
 }
 
 std::size_t cuda_scratch_bytes(const StepShape& shape, bool deterministic) {
-  return cuda::step_scratch_bytes(
-      shape, cuda::attention_bytes(shape.compute, cuda::attention_of(shape), deterministic));
+  return cuda::step_scratch_bytes(shape, cuda::attention_bytes(shape, deterministic));
 }
 
 std::size_t cuda::step_scratch_bytes(const StepShape& shape, std::size_t attention_bytes) {

@@ -66,9 +66,8 @@ ActivationLimit activation_limit(const LayoutRequest& request, const Layout& lay
   return limit;
 }
 
-// A stage that is alone has no reason to split its backward passes, and what recomputes cannot.
 const SchedulePolicy& policy_within(const Layout& layout) {
-  const bool is_fused = (layout.config.recomputes || layout.fuses_backward) && layout.grid.pipeline == 1;
+  const bool is_fused = layout.grid.pipeline == 1 && layout.never_splits_backward();
   return is_fused ? policy_of_name("1f1b") : *layout.policy;
 }
 

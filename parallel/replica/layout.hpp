@@ -132,6 +132,10 @@ struct Layout {
   PipelineSchedule schedule;                 ///< as the run begins, of every pipeline
   std::vector<RankMemory> memory_of_stage;
   std::vector<StepTraffic> traffic_of_stage;
+
+  /// Whether both parts of a backward pass always run together: what recomputes cannot split them, and a stage that
+  /// is alone has no reason to where that is slower.
+  bool never_splits_backward() const { return config.recomputes || (fuses_backward && grid.pipeline == 1); }
 };
 
 /// What of a layout follows from the request and the kind of device alone: model, optimizer, grid, microbatch.

@@ -77,7 +77,7 @@ class StageOnTrial {
     stage_.set_batch(windows);
     for (const bool accumulate : {false, true}) {
       stage_.forward(0, 0, accumulate ? model::ForwardGradients::add : model::ForwardGradients::overwrite);
-      if (layout_.config.recomputes) {
+      if (layout_.never_splits_backward()) {
         stage_.backward(0, accumulate, {});
       } else {
         stage_.backward_input(0);

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "kernels/error.hpp"
+#include "model/transformer_block.hpp"
 #include "parallel/state/state_mirror.hpp"
 
 namespace tenax::parallel {
@@ -29,7 +30,8 @@ kernels::StepShape step_shape(const Layout& layout, const model::StageSpan& span
           c.hidden_size,
           static_cast<int>(c.num_attention_heads) / layout.grid.tensor,
           c.hidden_size / c.num_attention_heads,
-          span.has_embedding};
+          span.has_embedding,
+          !(layout.never_splits_backward() && model::TransformerBlock::has_room_for_d_qkv(c))};
 }
 
 std::size_t without(std::size_t bytes, std::size_t taken) { return bytes > taken ? bytes - taken : 0; }

@@ -304,6 +304,31 @@ TEST(Layout, of_a_deck_for_gpus_counts_a_gpus_workspace_where_there_is_none) {
   }
 }
 
+TEST(Layout, of_a_stage_that_never_splits_its_backward_passes_has_attentions_gradient_beside_its_input) {
+  io::Deck deck = small_deck(1, 1, 1);
+  bool overwrites_qkv = false;
+  parallel::MemoryRoom room(kPlenty, kPlenty);
+  room.workspace_bytes = [&](const kernels::StepShape& shape) {
+    return overwrites_qkv = shape.overwrites_qkv, 0;
+  };
+  const auto expect = [&](bool in_place) {
+    plan_layout(deck, kFlopPerSecond, room);
+    EXPECT_EQ(overwrites_qkv, in_place);
+  };
+  expect(true);
+  room.habits.fuses_backward = true;
+  expect(false);
+  deck.model.ffn_hidden_size = 3 * 64 - 4;
+  expect(true);  // the scratch is too narrow
+  deck.model.ffn_hidden_size = 3 * 64;
+  expect(false);
+  deck.parallel.pipeline_parallel_size = 2;
+  expect(true);
+  deck.device.recompute = io::Recompute::gelu_layernorm;
+  deck.pipeline.schedule = io::Schedule::one_f_one_b;
+  expect(false);
+}
+
 TEST(ComputeHabits, of_a_gpu_are_as_many_rows_of_logits_as_take_little_of_its_memory_in_every_run) {
   io::Deck deck = small_deck(1, 1, 1);
   deck.model.vocab_size = 50257;  // 50304 columns

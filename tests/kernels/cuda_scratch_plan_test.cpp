@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "kernels/cuda_device.hpp"
@@ -41,6 +43,18 @@ TEST(CudaScratch, of_own_attention_is_a_number_a_row_and_the_gradient_of_q) {
   StepShape odd = gpt2_small(DType::bf16, 64);
   odd.head_size = 60;  // which cuDNN does not take
   EXPECT_EQ(cuda_scratch_bytes(odd, true), 4 * 12 * rows + 2 * 12 * 60 * rows);
+}
+
+TEST(CudaScratch, of_attention_whose_gradient_has_memory_of_its_own_is_less_by_that) {
+  const std::size_t hidden = 64 * 1024 * 768;
+  for (const auto& [dtype, deterministic, saved] :
+       {std::tuple{DType::bf16, false, 2 * 3 * hidden}, std::tuple{DType::bf16, true, 2 * 3 * hidden / 4},
+        std::tuple{DType::f32, true, 4 * hidden}}) {
+    StepShape shape = gpt2_small(dtype, 64);
+    const std::size_t in_place = cuda_scratch_bytes(shape, deterministic);
+    shape.has_embedding = shape.overwrites_qkv = false;
+    EXPECT_EQ(std::max(in_place - saved, kLeastWorkspace_bytes), cuda_scratch_bytes(shape, deterministic));
+  }
 }
 
 TEST(CudaScratch, of_an_embedding_counts_on_the_stage_that_has_it) {
