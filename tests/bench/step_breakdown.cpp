@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -20,6 +21,7 @@
 #include "parallel/replica/gpt_replica.hpp"
 #include "parallel/replica/layout.hpp"
 #include "parallel/replica/rehearsal.hpp"
+#include "resilience/diagnosis/device_probe.hpp"
 #include "tests/bench/timed_device.hpp"
 #include "tests/bench/timed_world.hpp"
 
@@ -79,7 +81,7 @@ void print_row(const std::string& name, const OpMeter::Sum& sum, double step_s, 
   const double seconds = sum.seconds / steps;
   const double bound_s =
       std::max(sum.cost.flop / rates.flop_per_s, sum.cost.bytes / rates.bytes_per_s) / steps;
-  std::printf("%-30s %8ld %10.3f %6.1f%% %10.3f %6.0f%% %s\n", name.c_str(), sum.calls / steps, 1e3 * seconds,
+  std::printf("%-30s %8ld %10.3f %6.1f%% %10.3f %6.1f%% %s\n", name.c_str(), sum.calls / steps, 1e3 * seconds,
               100 * seconds / step_s, 1e3 * bound_s, 100 * bound_s / seconds,
               sum.cost.flop / rates.flop_per_s > sum.cost.bytes / rates.bytes_per_s ? "FLOP" : "bytes");
 }
@@ -108,17 +110,15 @@ void print(const OpMeter& meter, const Stopwatch& stopwatch, double step_s, int 
   std::printf("%-30s %8s %10.3f %6.1f%%\n", "rest", "", 1e3 * rest_s, 100 * rest_s / step_s);
 }
 
-// What the step has taken of a GPU's memory, libraries' workspaces included, beside what was planned. (A new device counts
-// what is free now.)
-void print_memory(const io::Deck& deck, const kernels::Device& device, const parallel::Layout& layout) {
+// What a run of such steps takes of a GPU's memory, libraries' workspaces included, for which `tenax plan` has a number. (A
+// new device counts what is free now.)
+void print_memory(const io::Deck& deck, const kernels::Device& device) {
   if (!device.is_asynchronous()) return;
   const auto now = app::choose_device(deck, 1);
   now.device->settle();
   const auto taken =
       static_cast<double>(device.memory_bytes()) - static_cast<double>(now.device->memory_bytes());
-  const auto planned = static_cast<double>(layout.memory_of_stage.front().total());
-  std::printf("memory: planned %.2f GB, taken %.2f GB (%+.1f %%, goal 2)\n", planned / 1e9, taken / 1e9,
-              100 * (taken / planned - 1));
+  std::printf("memory: %.0f bytes taken\n", taken);
 }
 
 void run(comm::World& world, const std::string& file, const std::vector<std::string>& overrides, int steps,
@@ -156,6 +156,9 @@ void run(comm::World& world, const std::string& file, const std::vector<std::str
   replica.mirror().store(kernels::Deadline::after_s(deck.comm.deadline_s));
   replica.state().publish_weights(kernels::Deadline::after_s(deck.comm.deadline_s));
 
+  std::optional<resilience::DeviceProbe> probe;  // which a run keeps on its device
+  if (deck.detect.enabled) probe.emplace(*choice.device);
+
   const auto windows = random_windows(deck, layout);
   constexpr int kWarmUp = 3;
   for (int i = 1; i <= kWarmUp; ++i) step(replica, deck, windows, i);
@@ -169,7 +172,7 @@ void run(comm::World& world, const std::string& file, const std::vector<std::str
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() / steps;
   const auto tokens = static_cast<double>(deck.batch.global_batch_size * deck.model.seq_length);
   if (world.rank() == 0) print(meter, stopwatch, step_s, steps, tokens, rates);
-  if (world.size() == 1) print_memory(deck, device, layout);
+  if (world.size() == 1) print_memory(deck, device);
 }
 
 }  // namespace
