@@ -7,6 +7,7 @@
 
 #include "app/units.hpp"
 #include "comm/ftar/ftar_options.hpp"
+#include "comm/nccl.hpp"
 #include "comm/transport/transports.hpp"
 #include "comm/verbs.hpp"
 #include "io/deck/deck.hpp"
@@ -18,6 +19,7 @@
 #include "kernels/random.hpp"
 #include "kernels/update_coefficients.hpp"
 #include "parallel/layout/batch_plan.hpp"
+#include "parallel/layout/process_grid.hpp"
 #include "parallel/replica/layout.hpp"
 #include "parallel/replica/pipeline_context.hpp"
 #include "parallel/replica/swap_memory.hpp"
@@ -292,6 +294,12 @@ kernels::CudaOptions cuda_options(const io::Deck& deck, int index) {
   options.stochastic_rounding = deck.device.stochastic_rounding;
   options.seed = static_cast<std::uint64_t>(deck.run.seed);
   return options;
+}
+
+// Gradients are summed behind backward passes. What the other groups do, passes wait for.
+comm::NcclUse nccl_use(const io::Deck& deck) {
+  return {.keeps_order = deck.device.deterministic,
+          .overlapping = {parallel::name_of(parallel::GroupKind::data)}};
 }
 
 kernels::EmulatedOptions emulated_device_options(const io::Deck& deck, int rank) {

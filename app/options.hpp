@@ -24,6 +24,7 @@ struct UpdateRule;
 }  // namespace tenax::kernels
 namespace tenax::comm {
 struct FtarOptions;
+struct NcclUse;
 struct VerbsPortOptions;
 struct VerbsSettings;
 enum class TransportKind;
@@ -89,6 +90,7 @@ comm::FtarOptions exchange_options(const io::Deck& deck, kernels::DeviceKind dev
                                    const std::vector<std::string>& addresses);
 kernels::CudaOptions cuda_options(const io::Deck& deck, int index);
 kernels::EmulatedOptions emulated_device_options(const io::Deck& deck, int rank);
+comm::NcclUse nccl_use(const io::Deck& deck);
 /// What the emulated device takes instead of computing.
 parallel::EmulatedLoad emulated_load(const io::Deck& deck);
 

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,12 @@ namespace tenax::comm {
 struct NcclOptions {
   double deadline_s = 60;  ///< for what is under way
   double joining_s = 60;   ///< for all ranks to come and connect
+};
+
+/// What a run asks of its NCCL groups.
+struct NcclUse {
+  bool keeps_order = false;                ///< pin_nccl_order()
+  std::set<std::string> overlapping = {};  ///< groups, by name, whose collectives run while passes do
 };
 
 /// "NCCL 2.28.9": what was compiled in, for --version; empty where nothing was.
@@ -52,8 +59,12 @@ std::string nccl_obstacle(ControlGroup& job, const kernels::Device& device, cons
 /// trees), the same in every run on the same ranks and GPUs, with the same bits on every rank. bf16
 /// is summed in fp32, in rank order, and rounded once. Operations run on a stream of the
 /// communicator's.
+///
+/// Where it `overlaps` with passes its kernels, which wait for the slowest rank, hold few multiprocessors, which
+/// the device lends them; else as many as NCCL likes.
 std::unique_ptr<Communicator> create_nccl_communicator(std::string name, std::unique_ptr<Endpoint> endpoint,
-                                                       kernels::Device& device, NcclOptions options);
+                                                       kernels::Device& device, NcclOptions options,
+                                                       bool overlaps = false);
 
 /// Links to those of the ranks before and after this one in `endpoint` that are in `neighbours`;
 /// both ends name each other. Collective over `endpoint`. A link has one NCCL communicator a

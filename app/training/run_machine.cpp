@@ -97,8 +97,8 @@ void RunMachine::use_nccl() {
                                    ? comm::nccl_obstacle(rank_.control(), *device_, world.host())
                                    : "faults are injected";
   if (obstacle.empty()) {
-    if (deck.device.deterministic) comm::pin_nccl_order();
-    nccl_world_ = std::make_unique<comm::NcclWorld>(world, comm::CommOptions{deck.comm.deadline_s});
+    nccl_world_ =
+        std::make_unique<comm::NcclWorld>(world, comm::CommOptions{deck.comm.deadline_s}, nccl_use(deck));
     prepared_world_ =
         std::make_unique<comm::PreparedWorld>(*nccl_world_, comm::CommOptions{deck.comm.deadline_s});
     return;

@@ -19,7 +19,7 @@ std::string nccl_lack() { return "has a build without NCCL"; }
 void pin_nccl_order() {}
 
 std::unique_ptr<Communicator> create_nccl_communicator(std::string, std::unique_ptr<Endpoint>,
-                                                       kernels::Device&, NcclOptions) {
+                                                       kernels::Device&, NcclOptions, bool) {
   refuse();
 }
 

@@ -19,6 +19,10 @@ using kernels::Tensor;
 /// Of a sum by exchange, per rank: bounds the memory for contributions.
 constexpr std::int64_t kPartBytesPerRank = 4 * 1024 * 1024;
 
+/// Of a collective beside passes. It has a whole backward pass for its time, and all products do without what it
+/// may hold.
+constexpr int kOverlappingBlocks = 8;
+
 ncclDataType_t type_of(DType dtype) {
   switch (dtype) {
     case DType::f32:
@@ -40,8 +44,12 @@ std::string described(const char* what, const Tensor& tensor) {
 class NcclCommunicator final : public Communicator {
  public:
   NcclCommunicator(std::string name, std::unique_ptr<Endpoint> endpoint, kernels::Device& device,
-                   NcclOptions options)
-      : name_(std::move(name)), endpoint_(std::move(endpoint)), device_(device), options_(options) {
+                   NcclOptions options, int max_blocks)
+      : name_(std::move(name)),
+        endpoint_(std::move(endpoint)),
+        device_(device),
+        options_(options),
+        max_blocks_(max_blocks) {
     std::vector<int> order(static_cast<std::size_t>(endpoint_->size()));
     std::iota(order.begin(), order.end(), 0);
     ring_ = join(order);
@@ -112,8 +120,9 @@ class NcclCommunicator final : public Communicator {
 
  private:
   struct Ring {
-    Ring(NcclMembers members, const std::string& id, kernels::Device& device, const NcclOptions& options)
-        : group(std::move(members), id, device, options), exchange(group, device) {}
+    Ring(NcclMembers members, const std::string& id, kernels::Device& device, const NcclOptions& options,
+         int max_blocks)
+        : group(std::move(members), id, device, options, max_blocks), exchange(group, device) {}
     const std::vector<int>& order() const { return group.members().order; }
     NcclGroup group;
     PieceExchange exchange;
@@ -163,7 +172,7 @@ class NcclCommunicator final : public Communicator {
     const std::string mine = members.rank == 0 ? new_nccl_id(members.me()) : std::string();
     const std::string id =
         broadcast_text(*endpoint_, mine, 0, "NCCL's id " + members.purpose, options_.joining_s);
-    return std::make_unique<Ring>(std::move(members), id, device_, options_);
+    return std::make_unique<Ring>(std::move(members), id, device_, options_, max_blocks_);
   }
 
   void sum_by_exchange(const Tensor& tensor) {
@@ -185,6 +194,7 @@ class NcclCommunicator final : public Communicator {
   const std::unique_ptr<Endpoint> endpoint_;
   kernels::Device& device_;
   const NcclOptions options_;
+  const int max_blocks_;
   std::unique_ptr<Ring> ring_;
   bool is_changing_ = false;  // a ring was prepared that nobody has adopted
 };
@@ -192,10 +202,12 @@ class NcclCommunicator final : public Communicator {
 }  // namespace
 
 std::unique_ptr<Communicator> create_nccl_communicator(std::string name, std::unique_ptr<Endpoint> endpoint,
-                                                       kernels::Device& device, NcclOptions options) {
+                                                       kernels::Device& device, NcclOptions options,
+                                                       bool overlaps) {
   if (endpoint->size() == 1)
     return create_link_communicator(std::move(name), std::move(endpoint), device, {options.deadline_s});
-  return std::make_unique<NcclCommunicator>(std::move(name), std::move(endpoint), device, options);
+  return std::make_unique<NcclCommunicator>(std::move(name), std::move(endpoint), device, options,
+                                            overlaps ? kOverlappingBlocks : 0);
 }
 
 }  // namespace tenax::comm

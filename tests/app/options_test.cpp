@@ -5,7 +5,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
+#include <string>
 
+#include "comm/nccl.hpp"
 #include "io/deck/deck.hpp"
 #include "parallel/replica/layout.hpp"
 #include "parallel/schedule/timeline.hpp"
@@ -54,6 +57,17 @@ TEST(Options, every_optimizer_of_a_deck_is_there) {
   for (const std::string& word : words) {
     ASSERT_TRUE(deck.optimizer.kind.set(word));
     EXPECT_EQ(optimizer_of(deck).name, word);
+  }
+}
+
+// Gradients are summed while passes run; whoever wants the same bits has the order of sums pinned.
+TEST(Options, nccl_keeps_its_order_for_deterministic_runs_and_overlaps_data_parallel_sums) {
+  io::Deck deck;
+  for (const bool deterministic : {false, true}) {
+    deck.device.deterministic = deterministic;
+    const comm::NcclUse use = nccl_use(deck);
+    EXPECT_EQ(use.keeps_order, deterministic);
+    EXPECT_EQ(use.overlapping, std::set<std::string>{"data"});
   }
 }
 

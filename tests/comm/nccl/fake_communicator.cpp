@@ -116,6 +116,8 @@ OnDevice::~OnDevice() { surroundings()->pinned.clear(); }
 
 void set_network(Network network) { surroundings()->network = network; }
 
+int max_blocks() { return surroundings()->max_blocks; }
+
 HeldAborts::HeldAborts() { surroundings()->holds_aborts = true; }
 HeldAborts::~HeldAborts() { surroundings()->holds_aborts = false; }
 bool HeldAborts::any() { return surroundings()->aborts > 0; }

@@ -72,6 +72,7 @@ struct Surroundings {
   std::atomic<Network> network = Network::healthy;
   std::atomic<bool> holds_aborts = false;
   std::atomic<int> aborts = 0;
+  int max_blocks = 0;
 };
 
 }  // namespace tenax::comm::fake_nccl

@@ -85,6 +85,7 @@ ncclResult_t ncclCommInitRankConfig(ncclComm_t* nccl, int ranks, ncclUniqueId id
   (*nccl)->clique = clique;
   (*nccl)->surroundings = surroundings();
   (*nccl)->rank = rank;
+  surroundings()->max_blocks = config->maxCTAs;
   return ncclInProgress;
 }
 

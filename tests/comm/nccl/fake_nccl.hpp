@@ -27,6 +27,9 @@ enum class Network { healthy, silent, faulty, broken };
 /// broken: it hangs, and NCCL's own call to ask about it fails, as on a device that has failed.
 void set_network(Network network);
 
+/// How many blocks the last communicator of the calling thread may have at most.
+int max_blocks();
+
 /// What ncclGetVersion says from now on.
 void set_version(int code);
 

@@ -1,4 +1,7 @@
 // Collectives over NCCL, with a fake one in its place.
+#include <nccl.h>
+
+#include "comm/nccl/nccl_world.hpp"
 #include "tests/comm/nccl/nccl_ranks.hpp"
 
 namespace tenax::comm {
@@ -189,6 +192,40 @@ TEST(NcclObstacle, ranks_on_one_gpu_learn_alike_who_shares_it) {
     EXPECT_EQ(nccl_obstacle(*job, device, host), "");
     const auto cpu = kernels::create_cpu_device();
     EXPECT_EQ(nccl_obstacle(*job, world.rank() == 2 ? *cpu : device, host), "rank 2 (host 2) has no GPU");
+  });
+}
+
+NcclUse data_overlaps() { return {.overlapping = {"data"}}; }
+
+TEST(NcclWorld, bounds_and_lends_what_groups_that_overlap_with_passes_may_hold) {
+  run_ranks(2, 30, [](World& inner) {
+    kernels::test::StandInUse use;
+    const auto device = kernels::test::create_stand_in({.use = &use});
+    const fake_nccl::OnDevice on_device(*device);
+    NcclWorld world(inner, {30}, data_overlaps());
+    const auto tensor = world.split_communicator("tensor", 0, world.rank(), *device);
+    EXPECT_EQ(use.lent, 0) << "passes wait for it";
+    EXPECT_EQ(fake_nccl::max_blocks(), NCCL_CONFIG_UNDEF_INT);
+    auto data = world.split_communicator("data", 0, world.rank(), *device);
+    EXPECT_EQ(use.lent, 8);
+    EXPECT_EQ(fake_nccl::max_blocks(), 8);
+    data->prepare_ring({1, 0})->adopt();
+    EXPECT_EQ(use.lent, 8) << "in another order, too";
+    EXPECT_EQ(fake_nccl::max_blocks(), 8);
+    const auto alone = world.split_communicator("data", world.rank(), 0, *device);
+    EXPECT_EQ(use.lent, 8) << "a group of one has no NCCL";
+    data.reset();
+    EXPECT_EQ(use.lent, 0);
+  });
+}
+
+TEST(NcclWorld, pins_the_order_of_sums_where_that_is_asked_for) {
+  run_ranks(1, 30, [](World& inner) {
+    unsetenv("NCCL_ALGO");
+    const NcclWorld fast(inner, {30}, {});
+    EXPECT_EQ(std::getenv("NCCL_ALGO"), nullptr);
+    const NcclWorld deterministic(inner, {30}, {.keeps_order = true});
+    EXPECT_STREQ(std::getenv("NCCL_ALGO"), "Ring");
   });
 }
 
