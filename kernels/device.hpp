@@ -202,6 +202,8 @@ class Device {
   /// Optional: kernels that wait for other ranks may hold `count` multiprocessors more (or fewer, where
   /// negative): until settle() matrix products are planned to do without.
   virtual void lend_multiprocessors(int count) { static_cast<void>(count); }
+  /// Optional: how many are lent now.
+  virtual int lent_multiprocessors() const { return 0; }
   /// Optional, for Range: does nothing where no profiler can show ranges.
   virtual void push_range(const char* name) { static_cast<void>(name); }
   virtual void pop_range() {}

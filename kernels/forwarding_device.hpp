@@ -46,6 +46,7 @@ class ForwardingDevice : public Interface {
   void choose_as(const std::string& choices) override { inner_->choose_as(choices); }
   std::vector<std::string> notes() const override { return inner_->notes(); }
   void lend_multiprocessors(int count) override { inner_->lend_multiprocessors(count); }
+  int lent_multiprocessors() const override { return inner_->lent_multiprocessors(); }
   void push_range(const char* name) override { inner_->push_range(name); }
   void pop_range() override { inner_->pop_range(); }
 

@@ -26,6 +26,11 @@ void Choices::lend_multiprocessors(int count) {
   lent_ += count;
 }
 
+int Choices::lent_multiprocessors() const {
+  const std::lock_guard lock(mutex_);
+  return lent_;
+}
+
 int Choices::multiprocessors_of_products() const {
   const std::lock_guard lock(mutex_);
   const int lent = is_settled_ ? lent_when_settled_ : lent_;

@@ -32,6 +32,7 @@ class Choices {
   /// Kernels of others, which wait for messages, may hold `count` more multiprocessors (or fewer). What counts for products
   /// is what is lent at settle().
   void lend_multiprocessors(int count);
+  int lent_multiprocessors() const;
   /// For how many multiprocessors products are to be planned; 0: for all.
   int multiprocessors_of_products() const;
 

@@ -87,6 +87,7 @@ class CudaDevice final : public Device {
     return notes;
   }
   void lend_multiprocessors(int count) override { kernels_.choices().lend_multiprocessors(count); }
+  int lent_multiprocessors() const override { return kernels_.choices().lent_multiprocessors(); }
   std::unique_ptr<Event> create_event() override { return std::make_unique<CudaEvent>(context_); }
   std::unique_ptr<Flag> create_flag() override { return std::make_unique<CudaFlag>(context_); }
   Kernels& kernels() override { return kernels_; }

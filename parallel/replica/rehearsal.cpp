@@ -1,6 +1,7 @@
 #include "parallel/replica/rehearsal.hpp"
 
 #include <algorithm>
+#include <array>
 #include <vector>
 
 #include "comm/world.hpp"
@@ -101,24 +102,42 @@ class StageOnTrial {
   RandomNumbers numbers_;
 };
 
+void prepare_communicators(comm::PreparedWorld& world, const LayoutRequest& request, const ProcessGrid& grid,
+                           kernels::Device& device) {
+  for (const GroupKind kind : {GroupKind::tensor, GroupKind::data, GroupKind::embedding}) {
+    const GroupSplit part = grid.split(kind, world.rank());
+    world.prepare_communicator(name_of(kind), part.color, part.key, device, request.model.compute_dtype,
+                               kMessage_bytes);
+  }
+}
+
+void prepare_links(comm::PreparedWorld& world, const LayoutRequest& request, const ProcessGrid& grid,
+                   kernels::Device& device, double deadline_s) {
+  const int stage = grid.coordinates_of(world.rank()).pipeline;
+  std::vector<int> neighbours;
+  for (const int neighbour : {stage - 1, stage + 1})
+    if (neighbour >= 0 && neighbour < request.grid.pipeline) neighbours.push_back(neighbour);
+  const GroupSplit part = grid.split(GroupKind::pipeline, world.rank());
+  world.prepare_direct_endpoint(part.color, part.key, neighbours, device, {deadline_s, deadline_s});
+}
+
+void lend_alike(comm::ControlGroup& control, kernels::Device& device) {
+  const int lent = device.lent_multiprocessors();
+  std::array<double, 1> most = {static_cast<double>(lent)};
+  control.all_reduce_max(most);
+  device.lend_multiprocessors(static_cast<int>(most[0]) - lent);
+}
+
 }  // namespace
 
 void prepare_groups(comm::PreparedWorld& world, const LayoutRequest& request, const ProcessGrid& grid,
                     PathChoice paths, kernels::Device& device, double deadline_s) {
-  const int rank = world.rank(), stage = grid.coordinates_of(rank).pipeline;
   world.set_options({Replica::group_deadline_s(deadline_s, request.fails_over)});
-  for (const GroupKind kind : {GroupKind::tensor, GroupKind::data, GroupKind::embedding}) {
-    const GroupSplit part = grid.split(kind, rank);
-    world.prepare_communicator(name_of(kind), part.color, part.key, device, request.model.compute_dtype,
-                               kMessage_bytes);
-  }
+  prepare_communicators(world, request, grid, device);
   world.set_options({deadline_s});
-  if (request.grid.pipeline == 1 || paths == PathChoice::delegated_only) return;
-  std::vector<int> neighbours;
-  for (const int neighbour : {stage - 1, stage + 1})
-    if (neighbour >= 0 && neighbour < request.grid.pipeline) neighbours.push_back(neighbour);
-  const GroupSplit part = grid.split(GroupKind::pipeline, rank);
-  world.prepare_direct_endpoint(part.color, part.key, neighbours, device, {deadline_s, deadline_s});
+  if (request.grid.pipeline > 1 && paths != PathChoice::delegated_only)
+    prepare_links(world, request, grid, device, deadline_s);
+  lend_alike(*world.control_group(), device);
 }
 
 void rehearse_stage(const LayoutRequest& request, int stage, const ComputeHabits& habits,

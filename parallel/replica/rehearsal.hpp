@@ -12,6 +12,9 @@ namespace tenax::parallel {
 
 /// Collective. The communicators and direct links of a GptReplica on `grid`, which gets them from `world`. `paths` and
 /// `deadline_s`: the deck's.
+///
+/// Every rank then lends as many multiprocessors as the one that lends most. Products are planned for the rest, so
+/// that a stage keeps its bits on whichever rank it is.
 void prepare_groups(comm::PreparedWorld& world, const LayoutRequest& request, const ProcessGrid& grid,
                     PathChoice paths, kernels::Device& device, double deadline_s);
 

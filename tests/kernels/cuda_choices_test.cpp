@@ -58,6 +58,7 @@ TEST(CudaChoices, multiprocessors_that_are_lent_when_choices_settle_stay_lent) {
   choices.lend_multiprocessors(8);
   choices.lend_multiprocessors(8);
   EXPECT_EQ(choices.multiprocessors_of_products(), 116);
+  EXPECT_EQ(choices.lent_multiprocessors(), 16);
   choices.settle();
   choices.lend_multiprocessors(-16);
   choices.lend_multiprocessors(4);

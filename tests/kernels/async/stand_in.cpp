@@ -39,9 +39,11 @@ class StandIn final : public Device {
   void choose_as(const std::string& choices) override { choices_.take(choices); }
   std::vector<std::string> notes() const override { return choices_.notes(); }
   void lend_multiprocessors(int count) override {
+    choices_.lend_multiprocessors(count);
     if (options_.use) options_.use->lent += count;
   }
   std::size_t scratch_bytes(const StepShape& /*shape*/) const override { return options_.scratch_bytes; }
+  int lent_multiprocessors() const override { return choices_.lent_multiprocessors(); }
   void reclaim_memory() override { memory_.reclaim(); }
   int export_memory(const Buffer& buffer) override {
     return options_.exports ? memory_.export_memory(buffer) : -1;

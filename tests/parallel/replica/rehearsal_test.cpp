@@ -5,6 +5,7 @@
 
 #include "comm/world.hpp"
 #include "parallel/replica/gpt_replica.hpp"
+#include "tests/comm/thread_ranks.hpp"
 #include "tests/kernels/async/stand_in.hpp"
 
 namespace tenax::parallel {
@@ -57,6 +58,38 @@ TEST(Rehearsal, meets_all_products_of_a_step_with_the_same_habits) {
         for (const std::string& product : products.take())
           EXPECT_TRUE(rehearsed.contains(product)) << product << ", logits of " << logit_rows << " rows";
       }
+}
+
+/// Whose links lend eight multiprocessors to each neighbour, as NCCL's do.
+class LendingWorld final : public comm::ForwardingWorld {
+ public:
+  using ForwardingWorld::ForwardingWorld;
+  std::unique_ptr<comm::Communicator> split_communicator(const std::string& name, int color, int key,
+                                                         kernels::Device& device) override {
+    return inner_.split_communicator(name, color, key, device);
+  }
+  std::unique_ptr<comm::Endpoint> split_direct_endpoint(int color, int key,
+                                                        const std::vector<int>& neighbours,
+                                                        kernels::Device& device,
+                                                        comm::LinkDeadlines) override {
+    device.lend_multiprocessors(8 * static_cast<int>(neighbours.size()));
+    return inner_.split_endpoint(color, key);
+  }
+};
+
+TEST(Rehearsal, lends_as_much_on_every_rank_so_that_a_stage_may_change_places) {
+  LayoutRequest request = request_of(false);
+  request.grid.pipeline = 3;
+  const ProcessGrid grid(request.grid);
+  comm::run_ranks(3, kRehearsalLimit_s, [&](comm::World& inner) {
+    kernels::test::StandInUse use;
+    const auto device = kernels::test::create_stand_in({.use = &use});
+    LendingWorld lending(inner, {kRehearsalLimit_s});
+    comm::PreparedWorld world(lending, {kRehearsalLimit_s});
+    prepare_groups(world, request, grid, PathChoice::automatic, *device, kRehearsalLimit_s);
+    EXPECT_EQ(use.lent, 16) << "the middle one's";
+    EXPECT_EQ(device->lent_multiprocessors(), 16);
+  });
 }
 
 TEST(Rehearsal, with_other_habits_misses_the_heads_products) {
