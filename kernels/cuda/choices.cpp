@@ -6,9 +6,13 @@
 namespace tenax::kernels::cuda {
 namespace {
 
-const std::string kBetween = " | ";
+const std::string kBetween = " | ", kOn = ", on ";
+
+std::string on_any(const std::string& what) { return what.substr(0, what.rfind(kOn)); }
 
 }  // namespace
+
+std::string text_of_multiprocessors(int count) { return count > 0 ? kOn + std::to_string(count) : ""; }
 
 bool Choices::may_try() const {
   const std::lock_guard lock(mutex_);
@@ -46,11 +50,18 @@ std::optional<std::string> Choices::earlier(const std::string& what) const {
 void Choices::cannot_keep(const std::string& what) {
   const std::lock_guard lock(mutex_);
   earlier_.erase(what);
-  ++lost_;
+  lost_.insert(what);
+}
+
+bool Choices::has_on_others(const std::string& what) const {
+  return !earlier_.contains(what) && std::ranges::any_of(earlier_, [&](const auto& earlier) {
+    return on_any(earlier.first) == on_any(what);
+  });
 }
 
 void Choices::choose(const std::string& what, const std::string& how) {
   const std::lock_guard lock(mutex_);
+  if (has_on_others(what)) lost_.insert(what);
   chosen_[what] = how;
 }
 
@@ -93,9 +104,9 @@ void Choices::say(const std::string& note) {
 std::vector<std::string> Choices::notes() const {
   const std::lock_guard lock(mutex_);
   std::vector<std::string> notes = notes_;
-  if (lost_ > 0)
+  if (!lost_.empty())
     notes.push_back(
-        std::to_string(lost_) + (lost_ == 1 ? " algorithm" : " algorithms") +
+        std::to_string(lost_.size()) + (lost_.size() == 1 ? " algorithm" : " algorithms") +
         " of the earlier run cannot be kept: others are chosen, and bits may differ from what that run "
         "would compute");
   return notes;

@@ -11,6 +11,9 @@
 
 namespace tenax::kernels::cuda {
 
+/// Ends the name of a product that is planned for `count` multiprocessors; empty where it may count on all (0).
+std::string text_of_multiprocessors(int count);
+
 /// A text has a line "machine | what | how" for each choice, sorted. `machine` names the device and the libraries: choices of
 /// another one mean nothing here. Thread rule: any thread.
 ///
@@ -40,6 +43,7 @@ class Choices {
   std::optional<std::string> earlier(const std::string& what) const;
   /// The earlier choice does not work here.
   void cannot_keep(const std::string& what);
+  /// Where the text has a choice for `what` on other multiprocessors alone, that one cannot be kept.
   void choose(const std::string& what, const std::string& how);
   /// Of this device's choices and all that were taken.
   std::string text() const;
@@ -50,6 +54,8 @@ class Choices {
   std::vector<std::string> notes() const;
 
  private:
+  bool has_on_others(const std::string& what) const;
+
   const bool deterministic_;
   std::string machine_;
   int multiprocessors_ = 0;
@@ -59,7 +65,7 @@ class Choices {
   std::map<std::string, std::string> chosen_, earlier_;
   std::set<std::string> lines_;  // that were taken
   std::vector<std::string> notes_;
-  int lost_ = 0;
+  std::set<std::string> lost_;
 };
 
 }  // namespace tenax::kernels::cuda

@@ -3,6 +3,8 @@
 #include <cstdio>
 #include <sstream>
 
+#include "kernels/cuda/choices.hpp"
+
 namespace tenax::kernels::cuda {
 namespace {
 
@@ -34,8 +36,7 @@ std::string text_of(const MatmulPlan& plan, const std::array<std::uint32_t, 5>& 
        << (plan.accumulate ? " added" : "") << ", ld " << plan.ld_a << ' ' << plan.ld_b << ' ' << plan.ld_d
        << ", aligned";
   for (const std::uint32_t alignment : alignments) text << ' ' << alignment;
-  if (plan.multiprocessors > 0) text << ", on " << plan.multiprocessors;
-  return text.str();
+  return text.str() + text_of_multiprocessors(plan.multiprocessors);
 }
 
 std::string text_of(const OptionalMatmulChoice& choice) {

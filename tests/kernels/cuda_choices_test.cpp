@@ -44,6 +44,23 @@ TEST(CudaChoices, that_cannot_be_kept_give_way_to_others_and_are_counted) {
   EXPECT_TRUE(next.notes().front().starts_with("1 algorithm of the earlier run")) << next.notes().front();
 }
 
+// A run that goes on without NCCL, or with another pipeline, plans its products for another number of multiprocessors.
+TEST(CudaChoices, that_were_made_for_other_multiprocessors_are_counted_as_lost) {
+  Choices next = choices_of("H100");
+  next.take(
+      "H100 | product, on 116 | 7\nH100 | product, on 124 | 8\nH100 | other, on 116 | 9\nH100 | attention | "
+      "1\n");
+  next.choose("product, on 116", "7");
+  next.choose("attention", "1");
+  next.choose("new" + text_of_multiprocessors(116), "3");
+  EXPECT_TRUE(next.notes().empty()) << next.notes().front();
+  for (int time = 0; time < 2; ++time) next.choose("other" + text_of_multiprocessors(0), "2");
+  ASSERT_EQ(next.notes().size(), 1u);
+  EXPECT_TRUE(next.notes().front().starts_with("1 algorithm of the earlier run")) << next.notes().front();
+  next.choose("product" + text_of_multiprocessors(100), "5");
+  EXPECT_TRUE(next.notes().front().starts_with("2 algorithms of the earlier run")) << next.notes().front();
+}
+
 TEST(CudaChoices, a_note_is_said_once) {
   Choices choices(true);
   choices.say("attention runs on own kernels");

@@ -264,6 +264,7 @@ TEST_F(CudaMatmulSearch, plans_for_the_multiprocessors_that_are_not_lent) {
   choices_.lend_multiprocessors(16);
   algorithm_of(matmul_);
   EXPECT_EQ(library().multiprocessors, 116);
+  EXPECT_NE(choices_.text().find(text_of_multiprocessors(116) + " | "), std::string::npos) << choices_.text();
   choices_.settle();
   choices_.lend_multiprocessors(-8);  // a link that was given up changes no bits
   algorithm_of(matmul_);
