@@ -173,9 +173,10 @@ class Device {
   /// registration is given up, `memory` is let go of as a Buffer's is.
   virtual std::unique_ptr<HostRegistration> register_host(std::shared_ptr<std::byte> memory,
                                                           std::size_t bytes);
-  /// Optional: gives back memory that owners have let go of and streams are through with. Called
-  /// between steps, when no stream waits for another rank; memory that no stream was using when it
-  /// was let go of needs no such call.
+  /// Optional: gives back memory that owners have let go of and streams are through with. Never waits:
+  /// where that takes an idle device and a stream is busy, the next call does it. Called once a step,
+  /// when its passes are through; memory that no stream was using when it was let go of needs no such
+  /// call.
   virtual void reclaim_memory() {}
   /// Optional: a descriptor of this device memory (dmabuf) by which other devices of the host reach it, from its
   /// first byte on; the caller's, who closes it. −1 where the device, its driver or the kernel cannot.

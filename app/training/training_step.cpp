@@ -23,7 +23,6 @@ void rehearse(const TrainingParts& parts) {
 
 TrainingStep::Outcome TrainingStep::run(std::int64_t step) {
   step_ = step;
-  parts_.run.device.reclaim_memory();
   const double begin_s = steady_now_s();
   begin();
   const kernels::UpdateRule rule = update_rule(parts_.run.deck.optimizer, learning_rate(),

@@ -161,11 +161,12 @@ double GptReplica::loss() {
   return std::accumulate(losses.begin(), losses.end(), 0.0);
 }
 
-// All that is asked for stands behind the passes before the host waits for any of it.
+// All that is asked for stands behind the passes before the host waits for any of it. Then streams have nothing to do.
 StepSums GptReplica::norm() {
   if (!is_alone_) state_->start_sum_of_squares();
   const double loss = this->loss(), squares = state_->squares(all_run());
   check_groups();
+  device().reclaim_memory();
   return {loss, squares};
 }
 

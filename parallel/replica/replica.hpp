@@ -92,7 +92,7 @@ class Replica {
   virtual void sum_tied() = 0;
   /// This rank's part of the loss of the last passes, summed over tokens. Waits for them.
   virtual double loss() = 0;
-  /// The same, and its part of the norm. Waits for both.
+  /// The same, and its part of the norm. Waits for both. Then the device gives back memory that was let go of.
   virtual StepSums norm() = 0;
   /// Updates the owned shards; `squares`: the global sum. All votes said that all is finite.
   virtual void update(const kernels::UpdateRule& rule, double squares) = 0;
@@ -116,6 +116,8 @@ class Replica {
   /// Collective, with the same grid on all ranks. What `context` refers to must outlive the replica;
   /// `layout` and `grid` are copied.
   Replica(const Layout& layout, const ProcessGrid& grid, const PipelineContext& context);
+
+  kernels::Device& device() { return device_; }
 
   /// The derived class owns what split() and timed() return, and uses it as long as it lives.
   std::unique_ptr<comm::Communicator> split(comm::World& world, GroupKind kind);

@@ -63,6 +63,29 @@ TEST_P(ReplicaMemory, is_with_the_tests_of_its_device_what_was_planned_within_tw
   EXPECT_NEAR(static_cast<double>(use_.pinned), on_host, 0.02 * on_host);
 }
 
+// As after a failover: the stream stands at a message until it is ended.
+TEST_P(ReplicaMemory, that_was_let_go_of_is_given_back_once_the_passes_of_a_step_are_through) {
+  constexpr std::size_t kPlenty = std::size_t{1} << 30;
+  const Layout layout = plan_layout(request_, 1e11, MemoryRoom(kPlenty, kPlenty));
+  const auto worlds = comm::create_thread_worlds(1, {kPatience_s});
+  const std::vector<comm::Peer> nobody;
+  GptReplica replica(layout, ProcessGrid(layout.grid),
+                     {.options = {}, .world = *worlds.front(), .device = *device_, .peers = nobody}, {});
+  const std::vector<std::int32_t> windows(static_cast<std::size_t>(2 * 4 * (64 + 1)));
+  const auto stream = device_->create_stream();
+  const auto message = device_->create_flag();
+  const std::size_t before = use_.device;
+  stream->wait(*message, 1);
+  device_->allocate(4096).reset();
+  replica.passes({2, windows}, {}, nullptr);
+  replica.norm();
+  EXPECT_GE(use_.device, before + 4096);
+  message->set(1);
+  stream->synchronize(kernels::Deadline::after_s(kPatience_s));
+  replica.norm();
+  EXPECT_EQ(use_.device, before);
+}
+
 TEST_P(ReplicaMemory, of_a_rehearsal_is_given_back) {
   for (const int stage : {0, 1, 2}) {
     LayoutRequest request = request_;
