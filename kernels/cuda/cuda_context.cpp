@@ -49,21 +49,28 @@ bool is_capturing(cudaStream_t stream) {
   return cudaStreamIsCapturing(stream, &status) == cudaSuccess && status != cudaStreamCaptureStatusNone;
 }
 
-/// Marks behind what streams were given: of those that are not through. A device that is broken (every call fails) counts as
-/// through; its next user will say so.
-std::vector<OwnedEvent> marks_of_busy(const std::set<cudaStream_t>& streams) {
-  std::vector<OwnedEvent> marks;
+bool is_capturing_any(const std::set<cudaStream_t>& streams) {
+  return std::any_of(streams.begin(), streams.end(), is_capturing);
+}
+
+/// Not to be asked of any stream while one is captured: that may void the capture. A device that is broken (every call
+/// fails) has nothing to do; its next user will say so.
+bool is_busy(cudaStream_t stream) { return cudaStreamQuery(stream) == cudaErrorNotReady; }
+
+using Marks = std::vector<OwnedEvent>;
+
+/// Marks behind what busy streams were given.
+Marks marks_of_busy(const std::set<cudaStream_t>& streams) {
+  Marks marks;
   for (const cudaStream_t stream : streams) {
-    if (is_capturing(stream) || cudaStreamQuery(stream) != cudaErrorNotReady)
-      continue;  // one runs nothing, and may not be asked
     cudaEvent_t mark = nullptr;
-    if (cudaEventCreateWithFlags(&mark, cudaEventDisableTiming) != cudaSuccess) continue;
+    if (!is_busy(stream) || cudaEventCreateWithFlags(&mark, cudaEventDisableTiming) != cudaSuccess) continue;
     cudaEventRecord(marks.emplace_back(mark).get(), stream);
   }
   return marks;
 }
 
-bool are_passed(const std::vector<OwnedEvent>& marks) {
+bool are_passed(const Marks& marks) {
   return std::none_of(marks.begin(), marks.end(),
                       [](const OwnedEvent& mark) { return cudaEventQuery(mark.get()) == cudaErrorNotReady; });
 }
@@ -162,20 +169,32 @@ void CudaContext::remove(cudaStream_t stream) noexcept {
 // Nothing is thrown here.
 void CudaContext::defer(std::function<void()> free) noexcept {
   if (cudaSetDevice(index_) != cudaSuccess) return;
-  std::unique_lock lock(mutex_);
-  const auto marks = std::make_shared<std::vector<OwnedEvent>>(marks_of_busy(streams_));
-  const bool is_captured = std::any_of(streams_.begin(), streams_.end(), is_capturing);
-  lock.unlock();
-  if (marks->empty() && !is_captured) return free();
-  releases_.add([marks] { return are_passed(*marks); }, std::move(free));
+  const auto marks = std::make_shared<std::optional<Marks>>(marks_now());
+  if (*marks && (*marks)->empty()) return free();
+  releases_.add([this, marks] { return is_through(*marks); }, std::move(free));
 }
 
+// Absent while a stream is captured.
+std::optional<std::vector<OwnedEvent>> CudaContext::marks_now() {
+  const std::lock_guard lock(mutex_);
+  if (is_capturing_any(streams_)) return std::nullopt;
+  return marks_of_busy(streams_);
+}
+
+// Of what was let go of in a capture the marks come later.
+bool CudaContext::is_through(std::optional<std::vector<OwnedEvent>>& marks) {
+  if (!marks) marks = marks_now();
+  return marks && are_passed(*marks);
+}
+
+bool CudaContext::is_idle() {
+  const std::lock_guard lock(mutex_);
+  return !is_capturing_any(streams_) && std::none_of(streams_.begin(), streams_.end(), is_busy);
+}
+
+// To free waits for the whole device.
 void CudaContext::reclaim() noexcept {
-  if (cudaSetDevice(index_) != cudaSuccess) return;
-  std::unique_lock lock(mutex_);
-  const bool is_captured = std::any_of(streams_.begin(), streams_.end(), is_capturing);
-  lock.unlock();
-  if (!is_captured) releases_.collect();
+  if (cudaSetDevice(index_) == cudaSuccess && is_idle()) releases_.collect();
 }
 
 CudaContext::~CudaContext() {

@@ -6,8 +6,10 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "kernels/cuda/check.hpp"
 #include "kernels/cuda/driver_calls.hpp"
@@ -53,7 +55,8 @@ class CudaContext {
   bool pin(void* memory, std::size_t bytes);
   /// As release(): they are let go of then.
   void unpin(std::shared_ptr<std::byte> memory) noexcept;
-  /// Frees what streams are through with. Not while one is captured.
+  /// Frees what streams are through with. Not while one is captured, or busy: perhaps for ever, at a message whose
+  /// sender is gone.
   void reclaim() noexcept;
 
   /// Streams say when they begin and end, so that release() knows whom to wait for.
@@ -62,6 +65,9 @@ class CudaContext {
 
  private:
   void defer(std::function<void()> free) noexcept;
+  std::optional<std::vector<OwnedEvent>> marks_now();
+  bool is_through(std::optional<std::vector<OwnedEvent>>& marks);
+  bool is_idle();
   /// Tries once more where there was no memory but some is still to be given back.
   bool succeeds(const std::function<cudaError_t()>& allocate, cudaError_t& status);
 
