@@ -140,13 +140,14 @@ void FailSlowWatch::finish(const io::TrainingMetrics& metrics, const Step& step)
 }
 
 void FailSlowWatch::remember(const io::TrainingMetrics& metrics, const Step& step) {
-  if (!step.is_observed) return figures_.clear();
+  const std::optional<kernels::DeviceReading> reading = parts_.observation.take_reading();
+  if (!parts_.observation.is_observed()) return figures_.clear();
   resilience::RankFigures figures = per_even_share(figures_.take(), step.load);
   figures.activations_s = step.delays.activations_s;
   figures.gradients_s = step.delays.gradients_s;
   figures.activations_at_most = step.delays.activations_at_most ? 1 : 0;
   figures.gradients_at_most = step.delays.gradients_at_most ? 1 : 0;
-  if (step.reading) resilience::add_reading(figures, *step.reading);
+  if (reading) resilience::add_reading(figures, *reading);
   history_.add(metrics.step, figures, metrics.is_masked);
 }
 

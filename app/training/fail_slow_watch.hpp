@@ -11,6 +11,7 @@
 #include "app/console.hpp"
 #include "app/training/fail_slow_text.hpp"
 #include "app/training/iteration_watch.hpp"
+#include "app/training/step_observation.hpp"
 #include "app/training/step_vote.hpp"
 #include "app/training/unused_links.hpp"
 #include "io/deck/deck.hpp"
@@ -34,6 +35,7 @@ class FailSlowWatch {
     parallel::Replica& replica;
     const parallel::PipelineContext& context;  ///< of `replica`
     kernels::Device& device;
+    StepObservation& observation;    ///< of this rank's steps, and what its device tells meanwhile
     resilience::DeviceProbe* probe;  ///< of `device`; null where nothing is looked for
     WriteEvent write;
     Console& console;
@@ -64,10 +66,8 @@ class FailSlowWatch {
     double begin_s = 0;
     /// It ran under another schedule, path or placement than the one before.
     std::optional<resilience::ExpectedLevel> own_action = {};
-    bool is_observed = true;  ///< false: nobody was told of its passes
-    double load = 1;          ///< > 0: what this rank's pipeline computed, relative to an even share
+    double load = 1;  ///< > 0: what this rank's pipeline computed, relative to an even share
     resilience::PipelineAdaptation::Delays delays = {};  ///< as they were measured last
-    std::optional<kernels::DeviceReading> reading = {};  ///< what this rank's device told meanwhile
   };
   /// The step has ended.
   void finish(const io::TrainingMetrics& metrics, const Step& step);

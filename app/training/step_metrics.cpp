@@ -66,9 +66,7 @@ void StepMetrics::record(const TrainingStep::Outcome& outcome, io::TrainingMetri
   metrics.tokens = parts_.peers.step_tokens();
   metrics.tokens_per_second = static_cast<double>(metrics.tokens) / metrics.seconds;
   parts_.records.training(metrics, outcome.vote.finite);
-  watched.is_observed = parts_.observation.is_observed();
   watched.load = batches.load() * parts_.peers.share().load();
-  watched.reading = parts_.observation.take_reading();
   if (parts_.adaptation) watched.delays = parts_.adaptation->delays();
   parts_.watch.finish(metrics, watched);
   parts_.mitigator.finish(metrics);

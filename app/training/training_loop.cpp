@@ -46,6 +46,7 @@ FailSlowWatch::Parts TrainingLoop::watch_parts() {
           .replica = parts_.replica,
           .context = parts_.context,
           .device = parts_.device,
+          .observation = observation_,
           .probe = parts_.probe,
           .write = writer(),
           .console = parts_.console,
