@@ -5,6 +5,7 @@
 #include "kernels/cuda/attention_decode_body.hpp"
 #include "kernels/cuda/check.hpp"
 #include "kernels/cuda/device_group.cuh"
+#include "kernels/cuda/kernel_loading.hpp"
 #include "kernels/cuda/operations.hpp"
 
 namespace tenax::kernels::cuda {
@@ -46,6 +47,14 @@ void launch(cudaStream_t stream, const AttentionDecode<Element>& op) {
 }
 
 }  // namespace
+
+void load_attention_decode_kernels() {
+  for_each_type([](auto type) {
+    using T = decltype(type);
+    if constexpr (sizeof(T) <= 4) load(chunk_kernel<kWidth, T>);
+    load(chunk_kernel<1, T>, combine_kernel<T>);
+  });
+}
 
 void attention_decode(cudaStream_t stream, const AttentionDecodeArgs& args, Workspace& workspace) {
   const int length = static_cast<int>(args.qkv.shape[0]),

@@ -5,6 +5,7 @@
 #include "kernels/cuda/attention_limits.hpp"
 #include "kernels/cuda/check.hpp"
 #include "kernels/cuda/device_group.cuh"
+#include "kernels/cuda/kernel_loading.hpp"
 #include "kernels/cuda/operations.hpp"
 #include "kernels/cuda/scratch_plan.hpp"
 
@@ -129,6 +130,13 @@ void backward(cudaStream_t stream, const AttentionBackwardArgs& args, const Atte
 }
 
 }  // namespace
+
+void load_attention_kernels() {
+  for_each_type([](auto type) {
+    using T = decltype(type);
+    load(forward_kernel<T>, output_dots_kernel<T>, queries_kernel<T>, keys_kernel<T>);
+  });
+}
 
 void own_attention_forward(cudaStream_t stream, const AttentionForwardArgs& args) {
   const AttentionShape shape = attention_shape_of(args.out, args.heads);

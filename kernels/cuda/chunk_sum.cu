@@ -5,6 +5,7 @@
 #include "kernels/cuda/check.hpp"
 #include "kernels/cuda/device_group.cuh"
 #include "kernels/cuda/elementwise_body.hpp"
+#include "kernels/cuda/kernel_loading.hpp"
 
 namespace tenax::kernels::cuda {
 namespace {
@@ -31,7 +32,20 @@ void launch(cudaStream_t stream, const ChunkSumArgs& args) {
   check_launch("chunk_sum");
 }
 
+template <class T, class Incoming>
+void load_widths() {
+  using Op = ChunkSum<T, Incoming>;
+  if constexpr (sizeof(T) <= 4) load(chunk_sum_kernel<kWidth, Op>);
+  load(chunk_sum_kernel<1, Op>);
+}
+
 }  // namespace
+
+void load_chunk_sum_kernels() {
+  load_widths<double, double>();
+  load_widths<float, bf16_t>();
+  load_widths<float, float>();
+}
 
 void chunk_sum(cudaStream_t stream, const ChunkSumArgs& args) {
   assert(args.own.size() == args.result.size() && args.own.size() == args.incoming.size());

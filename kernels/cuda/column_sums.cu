@@ -5,6 +5,7 @@
 
 #include "kernels/cuda/check.hpp"
 #include "kernels/cuda/device_group.cuh"
+#include "kernels/cuda/kernel_loading.hpp"
 #include "kernels/cuda/row_launch.hpp"
 
 namespace tenax::kernels::cuda {
@@ -72,6 +73,15 @@ void sum_chunks(cudaStream_t stream, const ChunkSums<A>& sums) {
 }
 template void sum_chunks(cudaStream_t, const ChunkSums<float>&);
 template void sum_chunks(cudaStream_t, const ChunkSums<double>&);
+
+void load_column_sum_kernels() {
+  load(sum_chunks_kernel<float>, sum_chunks_kernel<double>);
+  for_each_type([](auto type) {
+    using T = decltype(type);
+    if constexpr (sizeof(T) <= 4) load(column_chunks_kernel<kWidth, T>);
+    load(column_chunks_kernel<1, T>);
+  });
+}
 
 void bias_gradient(cudaStream_t stream, const BiasGradientArgs& args, Workspace& workspace) {
   assert(args.d_y.columns() == args.d_bias.size());

@@ -5,6 +5,7 @@
 #include "kernels/cuda/check.hpp"
 #include "kernels/cuda/cross_entropy_body.hpp"
 #include "kernels/cuda/device_group.cuh"
+#include "kernels/cuda/kernel_loading.hpp"
 
 namespace tenax::kernels::cuda {
 namespace {
@@ -53,6 +54,16 @@ bool in_packs(const Tensor& logits, const void* other) {
 }
 
 }  // namespace
+
+void load_cross_entropy_kernels() {
+  load(rescale_kernel<float>, rescale_kernel<double>, loss_kernel<float>, loss_kernel<double>);
+  for_each_type([](auto type) {
+    using T = decltype(type);
+    load(forward_kernel<1, CrossEntropyForwardRows<T>>, backward_kernel<1, CrossEntropyBackwardRows<T>>);
+    load(forward_kernel<kWidthOf<T>, CrossEntropyForwardRows<T>>,
+         backward_kernel<kWidthOf<T>, CrossEntropyBackwardRows<T>>);
+  });
+}
 
 void cross_entropy_forward(cudaStream_t stream, const CrossEntropyForwardArgs& args) {
   const std::int64_t columns = args.logits.columns();

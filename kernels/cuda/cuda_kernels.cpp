@@ -5,6 +5,7 @@
 #include "kernels/cuda/check.hpp"
 #include "kernels/cuda/cuda_stream.hpp"
 #include "kernels/cuda/driver_calls.hpp"
+#include "kernels/cuda/kernel_loading.hpp"
 #include "kernels/cuda/operations.hpp"
 
 namespace tenax::kernels::cuda {
@@ -25,7 +26,7 @@ CudaKernels::CudaKernels(const CudaOptions& options)
       matmul_(choices_),
       attention_(choices_),
       rounding_{options.stochastic_rounding, options.seed} {
-  load_copy_kernels();
+  load_own_kernels();
   cudaDeviceProp properties;
   TENAX_CUDA_CHECK(cudaGetDeviceProperties(&properties, options.index));
   choices_.set_multiprocessors(properties.multiProcessorCount);

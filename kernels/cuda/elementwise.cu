@@ -31,18 +31,25 @@ void copy_words(cudaStream_t stream, const Tensor& source, const Tensor& destina
                      are_aligned(op.from, op.to), "copy");
 }
 
-template <class Word>
-void load_copy() {
-  cudaFuncAttributes attributes;
-  TENAX_CUDA_CHECK(cudaFuncGetAttributes(&attributes, elementwise_kernel<kWidth, Copy<Word>>));
-  TENAX_CUDA_CHECK(cudaFuncGetAttributes(&attributes, elementwise_kernel<1, Copy<Word>>));
+template <class From>
+void load_casts() {
+  for_each_type([](auto to) {
+    if constexpr (!std::is_same_v<From, decltype(to)>) load_elementwise<Cast<From, decltype(to)>>();
+  });
 }
 
 }  // namespace
 
-void load_copy_kernels() {
-  load_copy<std::uint16_t>();
-  load_copy<std::uint32_t>();
+void load_elementwise_kernels() {
+  load_elementwise<Copy<std::uint16_t>>();
+  load_elementwise<Copy<std::uint32_t>>();
+  for_each_type([](auto type) {
+    using T = decltype(type);
+    load_casts<T>();
+    load_elementwise<Combination<T, Sum>>();
+    load_elementwise<Combination<T, Maximum>>();
+    load_elementwise<ResidualSum<T>>();
+  });
 }
 
 void zero(cudaStream_t stream, Tensor destination) {

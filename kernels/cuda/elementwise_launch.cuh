@@ -4,6 +4,7 @@
 #include "kernels/cuda/check.hpp"
 #include "kernels/cuda/device_group.cuh"
 #include "kernels/cuda/elementwise_body.hpp"
+#include "kernels/cuda/kernel_loading.hpp"
 
 namespace tenax::kernels::cuda {
 
@@ -11,6 +12,12 @@ template <int kCount, class Op>
 __global__ void __launch_bounds__(256) elementwise_kernel(Op op, std::int64_t count) {
   const std::int64_t begin = blockIdx.x * kSlice;
   apply_to_slice<kCount>(DeviceGroup{}, op, begin, begin + kSlice < count ? begin + kSlice : count);
+}
+
+template <class Op>
+void load_elementwise() {
+  if constexpr (Op::kMayPack) load(elementwise_kernel<kWidth, Op>);
+  load(elementwise_kernel<1, Op>);
 }
 
 /// `packed`: whether memory and shape allow eight elements at a time. `name`: for errors.

@@ -5,6 +5,7 @@
 #include "kernels/cuda/check.hpp"
 #include "kernels/cuda/device_group.cuh"
 #include "kernels/cuda/embedding_body.hpp"
+#include "kernels/cuda/kernel_loading.hpp"
 
 namespace tenax::kernels::cuda {
 namespace {
@@ -14,7 +15,7 @@ constexpr int kRowsOfBlock = 8;
 
 template <int kCount, class T>
 __global__ void __launch_bounds__(kWarp* kRowsOfBlock)
-    forward_kernel(const EmbeddingRows<T> e, std::int64_t rows) {
+    embedding_kernel(const EmbeddingRows<T> e, std::int64_t rows) {
   const std::int64_t row = std::int64_t{blockIdx.x} * kRowsOfBlock + threadIdx.y;
   if (row < rows) embedding_forward_row<kCount>(DeviceGroup{}, e, row);
 }
@@ -25,14 +26,22 @@ void launch(cudaStream_t stream, const EmbeddingRows<T>& e, std::int64_t rows) {
   const dim3 threads(kWarp, kRowsOfBlock);
   if constexpr (sizeof(T) <= 4) {
     if (e.columns % kWidth == 0 && are_aligned(e.wte, e.wpe, e.out)) {
-      forward_kernel<kWidth><<<blocks, threads, 0, stream>>>(e, rows);
+      embedding_kernel<kWidth><<<blocks, threads, 0, stream>>>(e, rows);
       return;
     }
   }
-  forward_kernel<1><<<blocks, threads, 0, stream>>>(e, rows);
+  embedding_kernel<1><<<blocks, threads, 0, stream>>>(e, rows);
 }
 
 }  // namespace
+
+void load_embedding_kernels() {
+  for_each_type([](auto type) {
+    using T = decltype(type);
+    if constexpr (sizeof(T) <= 4) load(embedding_kernel<kWidth, T>);
+    load(embedding_kernel<1, T>);
+  });
+}
 
 void embedding_forward(cudaStream_t stream, const EmbeddingForwardArgs& args) {
   const std::int64_t columns = args.out.columns(), length = args.tokens.columns(), rows = args.tokens.size();

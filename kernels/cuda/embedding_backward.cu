@@ -6,6 +6,7 @@
 #include "kernels/cuda/check.hpp"
 #include "kernels/cuda/device_group.cuh"
 #include "kernels/cuda/embedding_backward_body.hpp"
+#include "kernels/cuda/kernel_loading.hpp"
 #include "kernels/cuda/operations.hpp"
 #include "kernels/cuda/radix_sort.hpp"
 #include "kernels/cuda/scratch_plan.hpp"
@@ -100,7 +101,21 @@ void run(cudaStream_t stream, const EmbeddingBackwardArgs& args, Workspace& work
   launch<1>(stream, args, sorted);
 }
 
+template <int kCount, class T, class A = Accumulator<T>>
+void load_sums() {
+  load(tile_kernel<kCount, T, A>, join_kernel<kCount, T, A>, position_kernel<kCount, T, A>);
+}
+
 }  // namespace
+
+void load_embedding_backward_kernels() {
+  load(key_kernel);
+  for_each_type([](auto type) {
+    using T = decltype(type);
+    if constexpr (sizeof(T) <= 4) load_sums<kWidth, T>();
+    load_sums<1, T>();
+  });
+}
 
 void embedding_backward(cudaStream_t stream, const EmbeddingBackwardArgs& args, Workspace& workspace) {
   assert(args.d_wte.columns() == args.d_x.columns());

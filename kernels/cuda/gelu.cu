@@ -4,6 +4,14 @@
 
 namespace tenax::kernels::cuda {
 
+void load_gelu_kernels() {
+  for_each_type([](auto type) {
+    using T = decltype(type);
+    load_elementwise<GeluForward<T>>();
+    load_elementwise<Combination<T, GeluGradient<T>>>();
+  });
+}
+
 void gelu_forward(cudaStream_t stream, const GeluForwardArgs& args) {
   assert(args.x.size() == args.y.size() && args.x.dtype == args.y.dtype);
   with_type(args.x.dtype, [&](auto type) {

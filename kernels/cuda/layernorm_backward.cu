@@ -3,6 +3,7 @@
 // until the second stage adds them.
 #include "kernels/cuda/check.hpp"
 #include "kernels/cuda/device_group.cuh"
+#include "kernels/cuda/kernel_loading.hpp"
 #include "kernels/cuda/layernorm_backward_body.hpp"
 #include "kernels/cuda/operations.hpp"
 #include "kernels/cuda/row_launch.hpp"
@@ -94,6 +95,15 @@ NormGradientRows<T> rows_of(const LayerNormBackwardArgs& args) {
 }
 
 }  // namespace
+
+void load_layernorm_backward_kernels() {
+  for_each_type([](auto type) {
+    using T = decltype(type);
+    if constexpr (sizeof(T) <= 4)
+      load(layernorm_backward_kernel<kFewSlots, T>, layernorm_backward_kernel<kManySlots<T>, T>);
+    load(layernorm_backward_any_kernel<T>);
+  });
+}
 
 void layernorm_backward(cudaStream_t stream, const LayerNormBackwardArgs& args, Workspace& workspace) {
   assert(args.x.columns() == args.gamma.size() && args.mean.size() == args.x.rows());

@@ -2,6 +2,7 @@
 // and y out). Gamma, beta and bias stay in the caches.
 #include "kernels/cuda/check.hpp"
 #include "kernels/cuda/device_group.cuh"
+#include "kernels/cuda/kernel_loading.hpp"
 #include "kernels/cuda/layernorm_forward_body.hpp"
 #include "kernels/cuda/operations.hpp"
 #include "kernels/cuda/row_launch.hpp"
@@ -48,7 +49,20 @@ NormRows<T> norm_of(const Args& args) {
   return op;
 }
 
+template <int kCount, class T>
+void load_forms() {
+  load(layernorm_forward_kernel<kCount, false, T>, layernorm_forward_kernel<kCount, true, T>);
+}
+
 }  // namespace
+
+void load_layernorm_forward_kernels() {
+  for_each_type([](auto type) {
+    using T = decltype(type);
+    if constexpr (sizeof(T) <= 4) load_forms<kWidth, T>();
+    load_forms<1, T>();
+  });
+}
 
 void layernorm_forward(cudaStream_t stream, const LayerNormForwardArgs& args) {
   assert(args.x.columns() == args.gamma.size() && args.mean.size() == args.x.rows());

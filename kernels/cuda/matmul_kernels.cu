@@ -5,6 +5,7 @@
 
 #include "kernels/cuda/check.hpp"
 #include "kernels/cuda/device_group.cuh"
+#include "kernels/cuda/kernel_loading.hpp"
 #include "kernels/cuda/matmul_body.hpp"
 
 namespace tenax::kernels::cuda {
@@ -44,6 +45,14 @@ __global__ void checksum(const std::uint64_t* data, std::int64_t words, unsigned
 }
 
 }  // namespace
+
+void load_matmul_kernels() {
+  load(checksum, bias_rows<float, bf16_t>);
+  for_each_type([](auto type) {
+    using T = decltype(type);
+    load(bias_rows<T, T>, trial_values<T>);
+  });
+}
 
 void set_rows_to_bias(cudaStream_t stream, const Tensor& bias, const Tensor& c, bool accumulate) {
   assert(bias.size() == c.columns() && (bias.dtype == c.dtype || bias.dtype == DType::bf16));

@@ -19,9 +19,6 @@ void gelu_backward(cudaStream_t stream, const GeluBackwardArgs& args);
 void residual_add(cudaStream_t stream, const ResidualAddArgs& args);
 
 void zero(cudaStream_t stream, Tensor destination);
-/// CUDA loads a kernel at its first launch, and may wait for all streams then. Those of copy() are launched by who cannot wait: a
-/// stream may be held at a flag that its thread is to set.
-void load_copy_kernels();
 /// Between device and pinned host memory in any direction.
 void copy(cudaStream_t stream, Tensor source, Tensor destination);
 void cast(cudaStream_t stream, Tensor source, Tensor destination);

@@ -3,6 +3,7 @@
 
 #include "kernels/cuda/check.hpp"
 #include "kernels/cuda/device_group.cuh"
+#include "kernels/cuda/kernel_loading.hpp"
 #include "kernels/cuda/row_launch.hpp"
 #include "kernels/cuda/sum_of_squares_body.hpp"
 
@@ -50,6 +51,11 @@ std::int64_t launch(cudaStream_t stream, const std::vector<SquarePiece<T>>& piec
 }
 
 }  // namespace
+
+void load_square_sum_kernels() {
+  load(plain_sum_kernel);
+  for_each_type([](auto type) { load(square_sums_kernel<decltype(type)>); });
+}
 
 void sum_of_squares(cudaStream_t stream, const SumOfSquaresArgs& args, Workspace& workspace) {
   with_type(args.parts.empty() ? DType::f32 : args.parts.front().dtype, [&](auto type) {

@@ -5,6 +5,7 @@
 
 #include "kernels/cuda/check.hpp"
 #include "kernels/cuda/device_group.cuh"
+#include "kernels/cuda/kernel_loading.hpp"
 #include "kernels/cuda/weight_update_body.hpp"
 
 namespace tenax::kernels::cuda {
@@ -44,6 +45,14 @@ void update(cudaStream_t stream, const UpdateArgs& args, const UpdateRounding& r
 }
 
 }  // namespace
+
+void load_weight_update_kernels() {
+  load(coefficients_kernel<float>, coefficients_kernel<double>);
+  for_each_type([](auto type) {
+    using T = decltype(type);
+    load(update_kernel<AdamWElement, T, Accumulator<T>>, update_kernel<LionElement, T, Accumulator<T>>);
+  });
+}
 
 void update_coefficients(cudaStream_t stream, const UpdateCoefficientsArgs& args) {
   if (args.coefficients.dtype == DType::f64)
