@@ -93,7 +93,7 @@ has replica_lost replica reason detect_seconds host
 has epoch epoch members reconfigure_seconds
 has repeat kept_samples missing_samples stall_seconds
 has replica_join replica seconds stall_seconds state_seconds state_bytes sources
-has void void_from reason
+[ $lost = $restored ] || has void void_from reason
 grep '"reason": "silent"' runs/struck/events.jsonl | grep -q '"rank": [01]' || fail "which rank was silent is not said"
 "$TENAX" inspect runs/struck >inspect.txt
 grep -q "^  members  *0, 1, since epoch" inspect.txt && grep -q "^  replica 1 .*; lost [0-9]* times, last after .*; joined" inspect.txt ||
