@@ -167,7 +167,7 @@ echo "ok a replica that finds other data files, and a run that is started again 
 
 # A run that begins with a checkpoint goes back to it until it has one of its own. The replica that dies was on a host that the next
 # one cannot look at, as the lock of its folder says.
-run=told overrides=(parallel.replicas=1 run.resume=$PWD/runs/text/checkpoints/step-000030.h5 run.train_steps=1000000 run.log_interval=1000 checkpoint.interval=1000)
+run=told overrides=(parallel.replicas=1 run.resume=$PWD/runs/text/checkpoints/step-000030.h5 run.train_steps=1000000 run.log_interval=1000 checkpoint.interval=1000000)
 deck=text.toml supervise
 await_commits 10
 echo '{"host": "nowhere", "pid": 1, "pid_start": 1, "job": "", "restart": 0, "time": 1.5}' >runs/told/replica-0/.lock
