@@ -267,7 +267,7 @@ TEST(ScheduleExecutor, bends_where_an_input_is_late_and_not_where_the_plan_waits
                                        {Pass::backward_input, 1}, {Pass::backward_weight, 1}};
   const std::string planned = "F0 B0 F1 W0 B1 W1 ", bent = "F0 F1 B0 W0 B1 W1 ";
   ExecutorOptions options{.slots = 2, .deadline_s = 60, .patience_s = 0.02};
-  EXPECT_EQ(order_of_run(row, 0.1, options), bent);
+  EXPECT_EQ(order_of_run(row, 0.5, options), bent);
   options.idle_before_s = {0, 30, 0, 0, 30, 0};
   EXPECT_EQ(order_of_run(row, 0.1, options), planned);
   options.idle_before_s = {0, 0.05, 0, 0, 0.05, 0};
@@ -279,7 +279,7 @@ TEST(ScheduleExecutor, learns_between_runs_how_long_the_plan_waits_for_an_input)
       {Pass::forward, 0}, {Pass::backward_input, 0}, {Pass::forward, 1}, {Pass::backward_input, 1}};
   const auto device = kernels::create_cpu_device();
   CountingStage stage(*device, 0, 2, 2);
-  DelayedLink downstream(0.1);
+  DelayedLink downstream(0.5);
   ScheduleExecutor executor(stage, *device, {nullptr, &downstream}, row,
                             {.slots = 2, .deadline_s = 60, .patience_s = 0.02});
   const auto order_with = [&](double patience_s, std::vector<double> idle_before_s) {
