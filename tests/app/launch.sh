@@ -57,6 +57,14 @@ stop_run() {
   kill -USR1 $supervisor
   wait $supervisor || fail "status $? when asked to stop: $(cat $run.err)"
 }
+# none_left: of the ranks that were killed, which takes a moment.
+none_left() {
+  for _ in $(seq 100); do
+    pgrep -f -- "--join $PWD/runs/" >/dev/null || return 0
+    sleep 0.05
+  done
+  fail "processes are left: $(pgrep -af -- "--join $PWD/runs/")"
+}
 stop_all() {
   kill -KILL $supervisor 2>/dev/null || true
   pkill -KILL -f -- "--join $PWD/" || true

@@ -64,7 +64,6 @@ await_spares 5
 stop_run
 trap - EXIT
 audited warm
-for _ in $(seq 100); do pgrep -f -- "--join $PWD/runs/" >/dev/null || break; sleep 0.05; done  # killed ones take a moment
-! pgrep -f -- "--join $PWD/runs/" || fail "processes are left"
+none_left
 ! ls runs/$run/*/join 2>/dev/null || fail "join files are left"
 echo "ok a supervisor that comes later starts spares of its own"
