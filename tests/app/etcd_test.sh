@@ -32,18 +32,11 @@ await_lines() {
   done
   fail "$1 does not say \"$2\" $3 times: $(tail -n 5 $1 $run.err)"
 }
-both_there() {
-  for _ in $(seq 1200); do
-    grep '"members"' runs/$run/ledger.jsonl | tail -n 1 | grep -q "\[0, [0-9]*, .*\[1, [0-9]*, " && return
-    sleep 0.05
-  done
-  fail "not both replicas: $(tail -n 5 $run.out)"
-}
 # reborn: a replica dies and comes back, which takes two epochs.
 reborn() {
   local before
   before=$(events $run replica_join)
-  both_there
+  await_members
   kill -KILL "$(rank_of 1)"
   await_lines runs/$run/events.jsonl '"event": "replica_join"' $((before + 1))
   await_commits 5
@@ -147,7 +140,7 @@ await_lines runs/cut/events.jsonl '"event": "standby"' 1
 got=0
 wait $supervisor || got=$?
 [ $got = 1 ] && grep -q "another supervisor has taken this run over" cut.err || fail "one that is cut off: status $got: $(cat cut.err)"
-both_there
+await_members
 await_commits 20
 [ "$(grep '"members"' runs/cut/ledger.jsonl | grep -o '"epoch": [0-9]*' | sort | uniq -d | wc -l)" = 0 ] || fail "an epoch twice"
 supervisor=$waiting
