@@ -3,7 +3,7 @@
 source "$(dirname "$0")/launch.sh"
 steps=40
 passes="device.kind=emulated device.forward_ms=4 device.backward_input_ms=4 device.backward_weight_ms=4 device.optimizer_ms=2"
-usual="run.train_steps=$steps checkpoint.interval=-1 parallel.replicas=2 replicas.heartbeat_ms=50 comm.deadline_s=60 $passes"
+usual="run.train_steps=$steps checkpoint.interval=-1 parallel.replicas=2 replicas.heartbeat_ms=50 replicas.dead_ms=3000 comm.deadline_s=60 $passes"
 
 # Temporary files of this test alone, so that none of another supervisor's is taken for what this one has left.
 TMPDIR=$(mktemp -d "${TMPDIR:-/tmp}/tenax-hang.XXXXXX")
@@ -39,7 +39,7 @@ hangs skip 0 2 skip_collective $(layout 2 1 2)
 hangs connection 1 0 connection $(layout 1 1 2)
 # A stop that is asked for in the step in which a rank hangs is one all the same. Where it comes too late for that step, it
 # finds the hang over.
-run=asked deck=pass.toml overrides=($usual $(layout 2 1 2) $endless)
+run=asked deck=pass.toml overrides=($usual $(layout 2 1 2) $endless replicas.hang_factor=3)
 trap 'stop_all; rm -rf "$TMPDIR"' EXIT
 supervise
 await_commits 12

@@ -30,8 +30,10 @@ stub_shell() {
 }
 
 # A run in the background that goes on until it is stopped: strikes come when the last one has been repaired. `run` is its
-# name, `overrides` what it has beside the deck; its process becomes `supervisor`.
-endless="run.train_steps=1000000 optimizer.lr_decay_steps=1000000 run.log_interval=1000 optimizer.adam_eps=1e-4"
+# name, `overrides` what it has beside the deck; its process becomes `supervisor`. No replica is lost, as silent or as one that
+# hangs, because a busy machine lets it wait for a second.
+endless="run.train_steps=1000000 optimizer.lr_decay_steps=1000000 run.log_interval=1000 optimizer.adam_eps=1e-4
+  replicas.dead_ms=3000 replicas.hang_factor=1e9"
 supervise() {
   "$TENAX" launch $deck run.name=$run ${TENAX_DEVICE:+device.kind=$TENAX_DEVICE} "${overrides[@]}" >>$run.out 2>>$run.err </dev/null &
   supervisor=$!
