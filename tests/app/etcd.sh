@@ -6,7 +6,7 @@ free_ports() {
   ports=()
   while [ ${#ports[@]} -lt $1 ]; do
     local port=$((10000 + RANDOM % 20000))
-    (exec 3<>/dev/tcp/127.0.0.1/$port) 2>/dev/null || ports+=($port)
+    [[ " ${ports[*]} " == *" $port "* ]] || (exec 3<>/dev/tcp/127.0.0.1/$port) 2>/dev/null || ports+=($port)
   done
 }
 
