@@ -11,7 +11,7 @@ cluster=a=http://127.0.0.1:${peer[a]},b=http://127.0.0.1:${peer[b]},c=http://127
 start() { start_member $1 ${client[$1]} ${peer[$1]} $cluster; }
 for name in a b c; do start $name; done
 waiting= old=
-trap 'kill -KILL $waiting $old 2>/dev/null; stop_all; end_members' EXIT
+trap 'kill -KILL $waiting $old 2>/dev/null || true; stop_all; end_members' EXIT
 for name in a b c; do await_member ${client[$name]}; done
 store=etcd://127.0.0.1:${client[a]},127.0.0.1:${client[b]},127.0.0.1:${client[c]}
 
