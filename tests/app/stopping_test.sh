@@ -71,8 +71,11 @@ claim trace runs/killed/trace.json 0 "load data" optimizer vote "all_reduce tens
 must_train 2 $deck run.name=killed $(layout 2 1 1)
 echo "ok kill, and another run takes the directory over"
 
-# Ctrl-C is a SIGINT to mpirun, which has a status of its own and kills its ranks a second later.
+# Ctrl-C is a SIGINT to mpirun, which has a status of its own and kills its ranks a while later: after a second, in which a busy machine
+# may not come to the end of a write.
+export OMPI_MCA_odls_base_sigkill_timeout=4
 in_background gone checkpoint.interval_minutes=0.0005
+unset OMPI_MCA_odls_base_sigkill_timeout
 mv runs/gone runs/moved  # at once, where rm would race with who writes there
 for _ in $(seq 2400); do [ "$(steps_done gone)" -gt 100 ] && break; sleep 0.05; done
 kill -INT $job
