@@ -104,14 +104,19 @@ stranger "the run has no replica 7" "$elsewhere"
 [ "$(events sound epoch)" = 1 ] || fail "the run was disturbed: $(cat sound.out)"
 echo "ok garbage, a wrong secret, a stranger"
 
+# given_up WHY WHAT: replica 1 is, and that is said.
+given_up() {
+  for _ in $(seq 200); do grep -q "is given up" $run.err && break; sleep 0.1; done
+  grep -q "replica 1 is given up: $1" $run.err || fail "$2: $(cat $run.err)"
+}
+
 commit=$(sed -n 's/.*"build": "[^ ]* \([0-9a-f]\{40\}\).*/\1/p' runs/sound/replica-1/join)
 if [ -n "$commit" ]; then
   LC_ALL=C sed "s/$commit/$(echo $commit | tr 0-9a-f 1-9a-f0)/g" "$TENAX" >other
   chmod +x other
   mv other tenax  # the next incarnation is of another build
   kill -KILL "$(rank_of 1)"
-  for _ in $(seq 200); do [ "$(events sound replica_lost)" -ge 2 ] && break; sleep 0.1; done
-  grep -q "replica 1 is given up: it is build .*, the run is trained by" sound.err || fail "another build: $(cat sound.err)"
+  given_up "it is build .*, the run is trained by" "another build"
   await_commits 20
   kill -KILL $supervisor
   wait $supervisor 2>/dev/null || true
@@ -151,8 +156,7 @@ for _ in $(seq 200); do [ "$(events shards replica_join)" = 1 ] && break; sleep 
 await_commits 20
 cp validation/b.txt texts/
 kill -KILL "$(rank_of 1)"
-for _ in $(seq 200); do grep -q "is given up" shards.err && break; sleep 0.1; done
-grep -q "replica 1 is given up: its data files are others than those that the run trains on" shards.err || fail "other data: $(cat shards.err)"
+given_up "its data files are others than those that the run trains on" "other data"
 [ "$(grep -c '"members"' runs/shards/ledger.jsonl)" = 4 ] || fail "a replica with other data has joined: $(grep members runs/shards/ledger.jsonl)"
 await_commits 20
 stop_run
