@@ -262,17 +262,18 @@ echo "ok a checkpoint that no supervisor has given its place"
 # it dies before they do.
 sed -E "s#= \"(initial|tokens)#= \"$golden/\1#" $golden/golden.toml >slow.toml
 printf '\n[[inject]]\nkind = "link_delay"\nreplicas = [0, 1]\ndelay_ms = 2\n' >>slow.toml
-run=orphaned overrides=(parallel.replicas=2 $(layout 1 1 1) run.train_steps=100 checkpoint.interval=1000 replicas.service_wait_s=1)
+steps=200
+run=orphaned overrides=(parallel.replicas=2 $(layout 1 1 1) run.train_steps=$steps checkpoint.interval=1000 replicas.service_wait_s=1)
 deck=slow.toml supervise
 await_commits 20
 kill -KILL $supervisor
 wait $supervisor 2>/dev/null || true
 for _ in $(seq 600); do [ -n "$(rank_of 0)$(rank_of 1)" ] || break; sleep 0.1; done
-[ "$(commits orphaned)" -lt 100 ] || fail "the supervisor died too late"
+[ "$(commits orphaned)" -lt $steps ] || fail "the supervisor died too late"
 for _ in 1 2; do deck=slow.toml launch orphaned "${overrides[@]}" || fail "a run that replicas have completed: status $?: $(cat orphaned.err)"; done
 grep -q "is finished" orphaned.out || fail "it goes on: $(cat orphaned.out)"
 audited orphaned
-[ "$(commits orphaned)" = 100 ] && [ "$(grep -c '"loss"' runs/orphaned/metrics.jsonl)" = 100 ] || fail "steps are missing: $(cat audit.txt)"
+[ "$(commits orphaned)" = $steps ] && [ "$(grep -c '"loss"' runs/orphaned/metrics.jsonl)" = $steps ] || fail "steps are missing: $(cat audit.txt)"
 tail -n 1 runs/orphaned/events.jsonl | grep -q '"event": "end".*"reason": "completed".*"effective_percent"' && [ "$(events orphaned end)" = 1 ] ||
   fail "the end: $(tail -n 2 runs/orphaned/events.jsonl)"
 echo "ok a run whose replicas outlive the supervisor to its end"
