@@ -35,11 +35,14 @@ await_swap() {
 }
 
 # How long that takes.
-start whole "1 2 2" $disturbed
-ended_within 120 || die "the run that is not killed does not end"
-as_quiet whole "1 2 2" || failed "a run that is not killed"
-swap_ms=$(sed -n 's/.*"strategy": "swap".*"cost_seconds": \([0-9.]*\),.*/\1/p' runs/whole/events.jsonl | awk 'NR == 1 { print int(1000 * $1) }')
-[ -n "$swap_ms" ] || die "no ranks changed places: $(cat runs/whole/events.jsonl)"
+for whole in whole-1 whole-2 whole-3; do
+  start $whole "1 2 2" $disturbed
+  ended_within 120 || die "the run that is not killed does not end"
+  as_quiet $whole "1 2 2" || failed "a run that is not killed"
+  swap_ms=$(sed -n 's/.*"strategy": "swap".*"cost_seconds": \([0-9.]*\),.*/\1/p' runs/$whole/events.jsonl | awk 'NR == 1 { print int(1000 * $1) }')
+  [ -z "$swap_ms" ] || break
+done
+[ -n "$swap_ms" ] || die "no ranks changed places: $(cat runs/$whole/events.jsonl)"
 say "ranks change places in $swap_ms ms"
 
 # one_kill NUMBER MOST_MS: at a random moment of so many from a swap's begin. False: the run was over by then.
