@@ -73,7 +73,7 @@ TEST(SupervisedReplica, that_ends_on_a_slow_host_holds_up_no_other) {
   while (left() > 0 && kernels::steady_now_s() < start_s + 10) usleep(10000);
   const double took_s = kernels::steady_now_s() - start_s;
   EXPECT_GE(took_s, 0.5) << "nobody has asked the hosts";
-  EXPECT_LT(took_s, 2) << "one after the other";
+  EXPECT_LT(took_s, 2.9) << "one after the other";
   fs::remove_all(directory);
 }
 

@@ -215,11 +215,15 @@ TEST(FtarGroup, takes_the_time_of_its_link_on_a_device_without_data) {
     const kernels::Tensor none{nullptr, DType::f32, {kElements}};
     group->start({.name = {0, 0}, .in = {nullptr, DType::f32, {16}}, .out = {nullptr, DType::f32, {16}}})
         ->wait(soon());
-    const double began_s = kernels::steady_now_s();
-    group->start({.name = {0, 1}, .in = none, .out = none})->wait(soon());
+    double least_s = 1e9;
+    for (const int bucket : {1, 2, 3}) {
+      const double began_s = kernels::steady_now_s();
+      group->start({.name = {0, bucket}, .in = none, .out = none})->wait(soon());
+      least_s = std::min(least_s, kernels::steady_now_s() - began_s);
+    }
     const double expected_s = 4.0 / 3 * kElements * 4 * 8 / 1e9;
-    EXPECT_GE(kernels::steady_now_s() - began_s, 0.99 * expected_s);
-    EXPECT_LT(kernels::steady_now_s() - began_s, 2 * expected_s) << "chunks do not overlap";
+    EXPECT_GE(least_s, 0.99 * expected_s);
+    EXPECT_LT(least_s, 2 * expected_s) << "chunks do not overlap";
   });
 }
 

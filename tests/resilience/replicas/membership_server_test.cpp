@@ -69,7 +69,7 @@ class Member {
 
 class MembershipServerTest : public testing::Test {
  protected:
-  static constexpr double kDead_s = 0.4;
+  static constexpr double kDead_s = 1;
 
   static MembershipOptions membership() {
     MembershipOptions options;
