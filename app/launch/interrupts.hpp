@@ -4,7 +4,8 @@
 namespace tenax::app {
 
 /// Holds SIGUSR1, SIGTERM, SIGHUP and SIGINT back from the whole process (create it before any thread
-/// starts) and takes them from a descriptor, so that no handler runs in the middle of anything.
+/// starts) and takes them from a descriptor, so that no handler runs in the middle of anything. A SIGHUP that the
+/// process ignores, as under nohup, stays ignored.
 class Interrupts {
  public:
   /// Throws Error(rank) where the operating system refuses.

@@ -14,6 +14,7 @@
 #include "app/launch/ending_step.hpp"
 #include "app/launch/host_list.hpp"
 #include "app/launch/host_pool.hpp"
+#include "app/launch/interrupts.hpp"
 #include "app/launch/last_words.hpp"
 #include "app/launch/launch_files.hpp"
 #include "app/launch/remote_end.hpp"
@@ -474,6 +475,24 @@ TEST(LaunchFiles, come_back_as_they_were_written) {
   EXPECT_EQ(again->replicas.at(0).process.id, (ProcessId{17, 18}));
   EXPECT_EQ(again->replicas.at(0).scratch, "/dev/shm/y");
   EXPECT_EQ(again->replicas.at(0).hosts, std::vector<std::string>{"n:2"});
+}
+
+/// Whether a hangup counts as the wish to stop where it had this handler before.
+bool stops_at_hangup(void (*handler)(int)) {
+  sigset_t mask;
+  pthread_sigmask(SIG_SETMASK, nullptr, &mask);
+  auto* const before = std::signal(SIGHUP, handler);
+  Interrupts interrupts;
+  std::raise(SIGHUP);
+  const bool stops = interrupts.take().any;
+  pthread_sigmask(SIG_SETMASK, &mask, nullptr);
+  std::signal(SIGHUP, before);
+  return stops;
+}
+
+TEST(Interrupts, leave_a_hangup_ignored_that_nohup_ignores) {
+  EXPECT_FALSE(stops_at_hangup(SIG_IGN));
+  EXPECT_TRUE(stops_at_hangup(SIG_DFL));
 }
 
 TEST(ReplicaProcess, has_a_session_of_its_own_and_writes_to_its_log) {
