@@ -1,4 +1,5 @@
 // tenax launch: the supervisor's process.
+#include <csignal>
 #include <thread>
 
 #include "app/commands/commands.hpp"
@@ -93,6 +94,8 @@ int launch_command(const std::vector<std::string>& arguments, const Build& build
                                                     ? "tenax launch needs a deck (see tenax launch --help)"
                                                     : "tenax launch has no option " + arguments.front());
   Interrupts interrupts;  // first: threads started later inherit the blocked signals
+  // Whoever reads the output may end: the run goes on, and main() says what was lost.
+  std::signal(SIGPIPE, SIG_IGN);
   kernels::raise_open_files_limit();
   constexpr double kDeadline_s = 60;
   const auto worlds = comm::create_thread_worlds(1, {kDeadline_s});

@@ -55,12 +55,14 @@ std::vector<char*> pointers(std::vector<std::string>& words) {
 }
 
 // In the child, where only system calls are allowed: says what failed through the pipe, which closes if the program starts.
+// No signal is blocked in the program, and a broken pipe ends it, whatever this process does.
 [[noreturn]] void become(char* const* words, int log, int failure) {
   setsid();
   const int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
+  std::signal(SIGPIPE, SIG_DFL);
   if (null >= 0 && dup2(null, 0) == 0 && dup2(log, 1) == 1 && dup2(log, 2) == 2) execvp(words[0], words);
   const int reason = errno;
   [[maybe_unused]] const auto written = write(failure, &reason, sizeof reason);

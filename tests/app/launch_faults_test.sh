@@ -34,6 +34,18 @@ refused diverged 1 "the run has diverged" optimizer.lr=1e30 run.train_steps=1000
 [ "$(events diverged replica_start)" = 2 ] || fail "a run that has diverged is started again"
 echo "ok data, weights, directory, host, deck and a rate that diverges"
 
+# Whoever reads the output goes: the run comes to its end all the same, and says that the rest could not be written.
+{
+  timeout 240 "$TENAX" launch $deck run.name=unread ${TENAX_DEVICE:+device.kind=$TENAX_DEVICE} parallel.replicas=2 \
+    2>unread.err </dev/null || echo $? >unread.status
+} | head -n 1 >unread.out
+[ "$(cat unread.status)" = 1 ] && grep -q "cannot write to standard output" unread.err ||
+  fail "output that nobody reads: status $(cat unread.status): $(cat unread.err)"
+tail -n 1 runs/unread/events.jsonl | grep -q '"event": "end".*"reason": "completed"' ||
+  fail "output that nobody reads: the last event is $(tail -n 1 runs/unread/events.jsonl)"
+audited unread
+echo "ok output that nobody reads"
+
 # A deck that says nothing of a tokenizer: a replica settles that when it reads the text, and is of the run all the same.
 head -c 40000 /dev/urandom | base64 >text.txt
 cat >text.toml <<'D'

@@ -495,6 +495,16 @@ TEST(Interrupts, leave_a_hangup_ignored_that_nohup_ignores) {
   EXPECT_TRUE(stops_at_hangup(SIG_DFL));
 }
 
+TEST(ReplicaProcess, ends_of_a_broken_pipe_though_its_supervisor_does_not) {
+  auto* const before = std::signal(SIGPIPE, SIG_IGN);
+  auto process = ReplicaProcess::start(
+      {.words = {"sh", "-c", "kill -PIPE $$; exit 0"}, .environment = {}, .log = scratch() / "pipe"});
+  std::signal(SIGPIPE, before);
+  const int status = wait_for(process);
+  ASSERT_TRUE(WIFSIGNALED(status));
+  EXPECT_EQ(WTERMSIG(status), SIGPIPE);
+}
+
 TEST(ReplicaProcess, has_a_session_of_its_own_and_writes_to_its_log) {
   const auto log = scratch() / "log";
   auto process =
