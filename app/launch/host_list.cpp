@@ -72,6 +72,19 @@ std::vector<std::string> host_texts(const std::vector<HostSlots>& hosts) {
   return texts;
 }
 
+std::vector<HostSlots> merge_hosts(const std::vector<HostSlots>& hosts) {
+  std::vector<HostSlots> merged;
+  for (const HostSlots& host : hosts) {
+    const auto known = std::find_if(merged.begin(), merged.end(),
+                                    [&](const HostSlots& other) { return other.host == host.host; });
+    if (known == merged.end())
+      merged.push_back(host);
+    else
+      known->slots += host.slots;
+  }
+  return merged;
+}
+
 HostShare share_hosts(const std::vector<HostSlots>& hosts, int replicas, int ranks) {
   HostShare share{.replicas = {}, .spares = hosts};
   for (int replica = 0; replica < replicas; ++replica) {

@@ -30,7 +30,9 @@ struct HostShare {
 /// Throws Error(usage) for another text.
 std::vector<HostSlots> parse_hosts(const std::vector<std::string>& hosts,
                                    const std::vector<std::string>& zones = {});
-/// Hands the slots out in order, `ranks` to each replica, all of one zone: where a zone has too few
+/// Each host once, where it comes first, with the slots of all that name it: as mpirun has a host that is named again.
+std::vector<HostSlots> merge_hosts(const std::vector<HostSlots>& hosts);
+/// `hosts`: each once. Hands the slots out in order, `ranks` to each replica, all of one zone: where a zone has too few
 /// left, they stay spares. Throws Error(rank) if there are too few.
 HostShare share_hosts(const std::vector<HostSlots>& hosts, int replicas, int ranks);
 

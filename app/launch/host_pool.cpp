@@ -18,7 +18,7 @@ bool has_host(const std::vector<HostSlots>& hosts, const std::string& name) {
 }  // namespace
 
 HostPool::HostPool(const std::vector<HostSlots>& hosts, int replicas, int ranks)
-    : ranks_(ranks), hosts_(hosts), places_(share_hosts(hosts, replicas, ranks).replicas) {}
+    : ranks_(ranks), hosts_(merge_hosts(hosts)), places_(share_hosts(hosts_, replicas, ranks).replicas) {}
 
 std::optional<HostPool::HostOut> HostPool::on_death(int replica, const std::string& host, double now_s,
                                                     bool is_corrupt) {

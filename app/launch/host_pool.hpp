@@ -16,7 +16,7 @@ namespace tenax::app {
 class HostPool {
  public:
   HostPool() = default;
-  /// As share_hosts() hands them out.
+  /// As share_hosts() hands them out, each once.
   HostPool(const std::vector<HostSlots>& hosts, int replicas, int ranks);
 
   /// Where it is, or starts next; its first host runs its mpirun.
@@ -67,7 +67,7 @@ class HostPool {
   std::optional<std::vector<HostSlots>> find_place(const std::string& zone) const;
 
   int ranks_ = 1;
-  std::vector<HostSlots> hosts_;                       // all, in the deck's order
+  std::vector<HostSlots> hosts_;                       // all, each once, in the deck's order
   std::vector<std::vector<HostSlots>> places_;         // by replica
   std::map<int, std::vector<HostSlots>> spares_;       // by warm spare
   std::map<std::string, std::vector<double>> deaths_;  // by host: when, in the last hour

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <map>
 #include <optional>
 #include <string_view>
 
@@ -54,15 +55,30 @@ void check_batch_kind(const Deck& deck, const Origins& origins) {
                      " needs replicas.batch = \"shrink\": with \"keep\" every step has the global batch");
 }
 
+/// One for each host; a host may be named again, but it stands in one place.
+void check_zones(const ReplicasSection& replicas, const Origins& origins) {
+  if (replicas.zones.empty()) return;
+  if (replicas.zones.size() != replicas.hosts.size())
+    origins.fail({"replicas.zones", "replicas.hosts"},
+                 "replicas.zones has " + std::to_string(replicas.zones.size()) + " names for " +
+                     std::to_string(replicas.hosts.size()) + " of replicas.hosts: it needs one for each");
+  std::map<std::string, std::string> zone_of_host;
+  for (std::size_t i = 0; i < replicas.hosts.size(); ++i) {
+    const std::string name = replicas.hosts[i].substr(0, replicas.hosts[i].rfind(':'));
+    const std::string& known = zone_of_host.emplace(name, replicas.zones[i]).first->second;
+    if (known != replicas.zones[i])
+      origins.fail({"replicas.zones", "replicas.hosts"},
+                   "replicas.hosts has " + json_string(name) + " in two of replicas.zones: " +
+                       json_string(known) + " and " + json_string(replicas.zones[i]));
+  }
+}
+
 void check_places(const ReplicasSection& replicas, const Origins& origins) {
   for (const std::string& host : replicas.hosts)
     if (!is_host_with_slots(host))
       origins.fail({"replicas.hosts"}, "replicas.hosts has " + json_string(host) +
                                            ", which is neither \"NAME\" nor \"NAME:SLOTS\"");
-  if (!replicas.zones.empty() && replicas.zones.size() != replicas.hosts.size())
-    origins.fail({"replicas.zones", "replicas.hosts"},
-                 "replicas.zones has " + std::to_string(replicas.zones.size()) + " names for " +
-                     std::to_string(replicas.hosts.size()) + " of replicas.hosts: it needs one for each");
+  check_zones(replicas, origins);
   if (replicas.remote_shell.find_first_not_of(' ') == std::string::npos)
     origins.fail({"replicas.remote_shell"},
                  "replicas.remote_shell is empty: it must be a command, for example \"ssh\"");

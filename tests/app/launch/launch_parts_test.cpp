@@ -269,6 +269,17 @@ TEST(HostPool, gives_replicas_and_spares_of_a_host_slots_of_their_own) {
   EXPECT_EQ(firsts(across.hosts_of(2)), std::vector<int>{1});
 }
 
+TEST(HostPool, has_one_place_for_a_host_that_is_named_again) {
+  HostPool twice = pool_of({"a:2", "b:1", "a:2"}, {"x", "y", "x"}, 2, 2);
+  EXPECT_EQ(firsts(twice.hosts_of(0)), std::vector<int>{0});
+  EXPECT_EQ(firsts(twice.hosts_of(1)), std::vector<int>{2});
+  EXPECT_EQ(twice.hosts_of(1), (std::vector<HostSlots>{{"a", 2, "x"}}));
+  HostPool thrice = pool_of({"a", "a", "a"}, {}, 2, 1);
+  const auto* const spare = thrice.place_spare(0);
+  ASSERT_TRUE(spare);
+  EXPECT_EQ(firsts(*spare), std::vector<int>{2});
+}
+
 TEST(HostPool, counts_the_replicas_that_share_a_host) {
   HostPool pool(parse_hosts({"a:4", "b:2", "c:1", "d:1"}), 4, 2);
   for (const int replica : {0, 1}) EXPECT_EQ(pool.most_replicas(pool.hosts_of(replica)), 2);

@@ -133,6 +133,9 @@ std::vector<Mistake> mistakes_of_stores() {
            "command line: replicas.zones: replicas.zones has 2 names for 3 of replicas.hosts: it needs one "
            "for each"},
           {kReplicas,
+           {R"(replicas.hosts=["a:2", "b", "a"])", "replicas.zones=[x, y, z]"},
+           R"(command line: replicas.zones: replicas.hosts has "a" in two of replicas.zones: "x" and "z")"},
+          {kReplicas,
            {"replicas.warm_spares=1"},
            "command line: replicas.warm_spares: replicas.warm_spares = 1 is more than the spares: "
            "replicas.hosts has room for 0 beyond those of parallel.replicas = 2"},
