@@ -44,7 +44,7 @@ FileDescriptor connect_to_any(const MessageClientOptions& options) {
 }  // namespace
 
 MessageClient::MessageClient(const MessageClientOptions& options)
-    : socket_(connect_to_any(options), options.silence_s) {
+    : socket_(connect_to_any(options), options.silence_s, options.is_patient) {
   poll_.watch(socket_.descriptor());
 }
 

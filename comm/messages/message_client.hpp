@@ -23,6 +23,8 @@ struct MessageClientOptions {
   std::string purpose;                 ///< what on_open() gets; at most ConnectionRequest::kMostPurpose bytes
   kernels::Deadline deadline;          ///< for connecting
   double silence_s = 5;                ///< a host that acknowledges nothing for so long is taken for dead
+  /// A server that stands still, and reads nothing, is not taken for dead: set_patient_tcp_options().
+  bool is_patient = false;
 };
 
 /// A link over TCP.

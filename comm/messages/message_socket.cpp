@@ -18,9 +18,9 @@ bool may_come(int error) { return error == EAGAIN || error == EINTR; }
 
 }  // namespace
 
-MessageSocket::MessageSocket(FileDescriptor socket, double silence_s)
+MessageSocket::MessageSocket(FileDescriptor socket, double silence_s, bool is_patient)
     : socket_(std::move(socket)), name_(describe_tcp_socket(socket_.get())) {
-  set_tcp_options(socket_.get(), silence_s);
+  is_patient ? set_patient_tcp_options(socket_.get(), silence_s) : set_tcp_options(socket_.get(), silence_s);
 }
 
 void MessageSocket::send(std::string_view text) {

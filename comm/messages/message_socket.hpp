@@ -19,8 +19,8 @@ class MessageSocket {
   static constexpr std::size_t kMostUnsentBytes = 8 * kMostMessageBytes;
 
   /// `socket`: TCP, connected, non-blocking, its other end proven. `silence_s`: a host that
-  /// acknowledges nothing for so long is taken for dead.
-  MessageSocket(FileDescriptor socket, double silence_s);
+  /// acknowledges nothing for so long is taken for dead. `is_patient`: as set_patient_tcp_options() has it.
+  MessageSocket(FileDescriptor socket, double silence_s, bool is_patient = false);
 
   int descriptor() const { return socket_.get(); }
   /// This end and the other, for people.

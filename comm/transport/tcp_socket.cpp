@@ -132,9 +132,13 @@ FileDescriptor connect_tcp(const std::string& address, kernels::Deadline deadlin
 }
 
 void set_tcp_options(int socket, double silence_s) {
+  set_patient_tcp_options(socket, silence_s);
+  set_option(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, static_cast<int>(std::max(1.0, silence_s) * 1000));
+}
+
+void set_patient_tcp_options(int socket, double silence_s) {
   keep_tcp_alive(socket, silence_s);
   set_option(socket, IPPROTO_TCP, TCP_NODELAY, 1);
-  set_option(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, static_cast<int>(std::max(1.0, silence_s) * 1000));
 }
 
 void keep_tcp_alive(int socket, double silence_s) {

@@ -26,6 +26,11 @@ FileDescriptor connect_tcp(const std::string& address, kernels::Deadline deadlin
 /// process leaves all that was sent unread for so long: the kernel tells them not apart.
 void set_tcp_options(int socket, double silence_s);
 
+/// Likewise, but a peer's process may leave unread for any time what was sent. The price: a host that dies while
+/// something is on its way to it is noticed only after minutes. Who always sends must see by other means that there are
+/// answers.
+void set_patient_tcp_options(int socket, double silence_s);
+
 /// A peer's host that does not answer for `silence_s` is taken for dead, though nothing is sent. 0: nobody asks.
 void keep_tcp_alive(int socket, double silence_s);
 

@@ -81,13 +81,16 @@ void ReplicaLeader::run() {
   }
 }
 
+// A supervisor that stands still loses nobody. One whose host is dead says nothing: leave_silent_service() looks for
+// another, and a member that needs one waits no longer than service_wait_s.
 void ReplicaLeader::connect() {
   service_ = options_.find_service();
   std::shared_ptr<comm::MessageLink> link =
       options_.connect({.secret = options_.secret,
                         .addresses = service_,
                         .purpose = "replica." + std::to_string(options_.member.id.replica),
-                        .deadline = Deadline::after_s(kConnect_s)});
+                        .deadline = Deadline::after_s(kConnect_s),
+                        .is_patient = true});
   const std::lock_guard lock(mutex_);
   link_ = std::move(link);
   has_connected_ = true;

@@ -68,6 +68,31 @@ TEST_F(MessageServers, answer_many_clients_each_in_order) {
   EXPECT_TRUE(happens([&] { return !handler.heard_of("client 7").end.empty(); })) << "it has left";
 }
 
+TEST_F(MessageServers, that_stand_still_lose_no_patient_client) {
+  server.reset();
+  handler.answer = [this](MessagePeerId peer, const std::string& text) {
+    if (text == "stand still") std::this_thread::sleep_for(std::chrono::seconds(3));
+    if (text == "end") server->send(peer, "all read");
+  };
+  server.emplace(options, handler);
+  const auto connect_as = [&](const std::string& purpose, bool is_patient) {
+    return std::make_unique<MessageClient>(MessageClientOptions{.secret = one_job(),
+                                                                .addresses = server->addresses(),
+                                                                .purpose = purpose,
+                                                                .deadline = soon(),
+                                                                .silence_s = 1,
+                                                                .is_patient = is_patient});
+  };
+  const auto patient = connect_as("patient", true), other = connect_as("other", false);
+  patient->send("stand still");
+  for (int i = 0; i < 500; ++i)  // more than the server's host takes in meanwhile
+    for (const auto& client : {patient.get(), other.get()}) client->send(std::string(2000, 'x'));
+  patient->send("end");
+  EXPECT_NE(error_of([&] { other->receive(soon()); }).find("timed out"), std::string::npos);
+  EXPECT_EQ(patient->receive(soon()), "all read");
+  EXPECT_EQ(handler.heard_of("patient").texts.size(), 502U);
+}
+
 TEST_F(MessageServers, carry_messages_of_the_most_length_both_ways) {
   const auto client = connect("long");
   expect_echo(*client, std::string(kMostMessageBytes - 4, 'x'));

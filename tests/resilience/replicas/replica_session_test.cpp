@@ -142,6 +142,7 @@ ReplicaLeader::Options ReplicaSessionTest::leader_options(ReplicaId id,
           .find_service = [this] { return server_.addresses(); },
           .connect =
               [](const comm::MessageClientOptions& options) {
+                EXPECT_TRUE(options.is_patient) << "a supervisor may stand still";
                 return std::make_unique<comm::MessageClient>(options);
               },
           .dead_s = kDead_s,
