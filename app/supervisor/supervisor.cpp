@@ -67,6 +67,7 @@ void Supervisor::start() {
     take_over();
   else
     begin_run();
+  server_->on_all_told();
   records_->launch(static_cast<std::int64_t>(earlier_->living().size()));
   if (store_.has_waited()) records_->event("standby", {}, JsonObject{}.add("took_over", store_.takes_over()));
   replicas_->start(steady_now_s());

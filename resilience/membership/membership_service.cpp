@@ -17,10 +17,9 @@ constexpr int kMostFailures = 10;
 
 MembershipService::MembershipService(MembershipOptions options, const std::vector<Record>& records,
                                      double now)
-    : state_(std::move(options), records),
-      recover_until_s_(now + state_.options().recovery_s),
-      ticked_s_(now),
-      taken_done_(state_.steps().done()) {}
+    : state_(std::move(options), records), ticked_s_(now), taken_done_(state_.steps().done()) {}
+
+void MembershipService::on_all_told(double now) { recover_until_s_ = now + state_.options().recovery_s; }
 
 void MembershipService::on_message(PeerId peer, const MemberMessage& message, double now) {
   Seat* const seat = state_.seats().of_peer(peer);

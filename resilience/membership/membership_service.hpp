@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <string>
 #include <vector>
@@ -21,6 +22,9 @@ class MembershipService {
   /// `records`: all that was ever stored. Throws kernels::Error(job) if they contradict themselves.
   MembershipService(MembershipOptions options, const std::vector<Record>& records, double now);
 
+  /// All replicas that may live can find this service. Before, it waits for the members of the last epoch without end,
+  /// and from now on for `recovery_s`.
+  void on_all_told(double now);
   /// A message of a link. Links that have not checked in, or are no longer welcome, are ignored.
   /// Throws kernels::Error(job) where the run cannot go on: a state beyond the ledger.
   void on_message(PeerId peer, const MemberMessage& message, double now);
@@ -109,7 +113,7 @@ class MembershipService {
   SpareLinks spares_;
   std::map<int, int> newest_refused_;         // incarnation, by replica
   std::map<int, std::string> refused_loops_;  // of those that were, by replica, while nobody was a member
-  double recover_until_s_;
+  double recover_until_s_ = std::numeric_limits<double>::infinity();
   double ticked_s_;
   int failures_ = 0;  // of exchanges in a row, for which nobody was named, and after so many steps
   std::int64_t failed_done_ = -1;

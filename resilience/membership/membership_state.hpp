@@ -25,7 +25,7 @@ struct MembershipOptions {
   double dead_s = 1;             ///< silence after which a replica is lost
   /// So long a failed exchange between living replicas may still be the echo of another's death.
   double suspect_s = 0.3;
-  /// A service that starts again waits so long for the members of the last epoch.
+  /// A service that starts again waits so long for the members of the last epoch, once all can find it.
   double recovery_s = 5;
   std::int64_t digest_steps = 0;        ///< StateVote
   double unix_time_of_zero = 0;         ///< UNIX seconds at `now` = 0

@@ -18,6 +18,10 @@ MembershipServer::MembershipServer(Options options, RecordStore& store, const st
   server_.run_at(Deadline::after_s(heartbeat_s_));
 }
 
+void MembershipServer::on_all_told() {
+  run([&](double now) { service_.on_all_told(now); });
+}
+
 void MembershipServer::on_exit(ReplicaId id) {
   run([&](double now) { service_.on_exit(id, now); });
 }

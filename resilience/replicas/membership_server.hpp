@@ -35,6 +35,8 @@ class MembershipServer : private comm::MessageHandler {
   MembershipServer(Options options, RecordStore& store, const std::vector<Record>& stored, Observer observer);
 
   std::vector<std::string> addresses() const { return server_.addresses(); }
+  /// All replicas that may live have its addresses: MembershipService's.
+  void on_all_told();
   void on_exit(ReplicaId id);
   void on_hang(ReplicaId id, int rank);
   void on_started(ReplicaId id);

@@ -87,12 +87,26 @@ TEST(MembershipService, tells_of_every_replica_that_checks_in_though_no_epoch_ch
 
 TEST(MembershipService, waits_after_a_restart_for_the_members_of_the_last_epoch_then_loses_them) {
   ServiceBench bench(2, first_epoch());
+  bench.service().on_all_told(bench.now);
   bench.say(k0, member_of_epoch_1(k0, 0));
   bench.pass(4.5, {k0});
   EXPECT_EQ(bench.count<Freeze>(k0), 0u);
   bench.pass(1, {k0});
   EXPECT_EQ(bench.events<ReplicaLost>().back().id, k1);
   EXPECT_EQ(bench.count<Freeze>(k0), 1u);
+}
+
+TEST(MembershipService, loses_nobody_after_a_restart_before_all_could_find_it) {
+  ServiceBench bench(2, first_epoch());
+  bench.pass(8, {});
+  bench.say(k0, member_of_epoch_1(k0, 3));
+  bench.pass(8, {k0});
+  bench.service().on_all_told(bench.now);
+  bench.pass(4, {k0});
+  bench.say(k1, member_of_epoch_1(k1, 3));
+  bench.pass(8, {k0, k1});
+  EXPECT_TRUE(bench.events<ReplicaLost>().empty());
+  EXPECT_EQ(bench.count<Freeze>(k0), 0u) << "the epoch goes on";
 }
 
 TEST(MembershipService, waits_after_a_restart_for_no_replica_that_the_run_has_no_more) {

@@ -241,6 +241,7 @@ void MembershipWorld::crash_service(bool with_host) {
 void MembershipWorld::restart_service() {
   state_.durable = state_.records.size();
   state_.service.emplace(service_options(), state_.records, state_.now);
+  state_.service->on_all_told(state_.now);
   state_.service->on_synced();
   if (state_.has_exited()) state_.service->on_run_ended();
   for (const Process& it : state_.processes)
