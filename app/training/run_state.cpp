@@ -48,20 +48,28 @@ std::string kind_of(const std::filesystem::path& kept, const RunStart& start) {
                           : "an older run's checkpoint";
 }
 
+bool is_held(const std::filesystem::path& directory) {
+  try {
+    io::DirectoryLock::check_free(directory);
+    return false;
+  } catch (const kernels::Error&) {
+    return true;
+  }
+}
+
 }  // namespace
 
-// The one that had the place before may still be ending.
-void RunState::take_place() {
-  constexpr double kPatience_s = 10;
+void RunState::take_place() { lock_replica(); }
+
+// The one that had the place before may still be ending: memory of hundreds of GB goes before its files close.
+void RunState::lock_replica() {
+  constexpr double kPatience_s = 60;
   const auto latest = Deadline::after_s(kPatience_s);
-  rank_.on_first([&] {
-    while (true) try {
-        replica_lock_.emplace(rank_.records_directory());
-        return;
-      } catch (const kernels::Error&) {
-        if (latest.expired()) throw;
-        std::this_thread::sleep_for(std::chrono::milliseconds(10));
-      }
+  on_first_patiently([&] {
+    const std::filesystem::path directory = rank_.records_directory();
+    while (is_held(directory) && !latest.expired())
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    replica_lock_.emplace(directory);
   });
 }
 
@@ -74,7 +82,7 @@ RunState::RunState(RunRank& rank) : RunState(rank, Owner::run) {}
 RunState::RunState(RunRank& rank, Owner owner)
     : rank_(rank), reading_(rank.patient_group(restore_patience_s(rank.deck()))) {
   if (owner == Owner::replica) {
-    rank_.on_first([&] { replica_lock_.emplace(rank_.records_directory()); });
+    lock_replica();
     return;
   }
   if (owner == Owner::successor) {

@@ -29,7 +29,7 @@ class RunState {
   /// says. Touches nothing else, but for place_left_checkpoint(). `rank` must outlive it.
   explicit RunState(RunRank& rank);
   /// Of a replica under a supervisor, which has locked and looked at the directories. Rank 0 locks
-  /// the replica's own folder.
+  /// the replica's own folder, and waits for an earlier incarnation that is still ending.
   static RunState of_replica(RunRank& rank);
   /// Of a supervisor that takes over living replicas: the run goes on as it is.
   static RunState of_successor(RunRank& rank);
@@ -84,6 +84,7 @@ class RunState {
   RunState(RunRank& rank, Owner owner);
   /// RunRank::on_first, which bears a file system that stands still.
   void on_first_patiently(const std::function<void()>& work) const;
+  void lock_replica();
   void watch_left_locks();
   void look_for_start();
   void agree_on_stop();

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <csignal>
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <thread>
 #include <utility>
@@ -131,6 +132,23 @@ TEST(RunState, keeps_the_metrics_of_a_run_whose_checkpoints_are_gone_before_it_b
   state.open_directory();
   EXPECT_EQ(folder.read("run/metrics.jsonl.1"), "what was learnt");
   EXPECT_FALSE(fs::exists(folder.path() / "run/metrics.jsonl"));
+}
+
+// Memory of hundreds of GB takes long to go, and the lock goes after it.
+TEST(RunState, of_a_replica_waits_for_the_one_before_that_is_still_ending) {
+  const io::test::TemporaryFolder folder;
+  fs::create_directory(folder.path() / "run");
+  const auto world = std::move(comm::create_thread_worlds(1, {.deadline_s = 20}).front());
+  RunRank rank(*world);
+  rank.read_deck(folder.write("deck.toml", io::test::kSmallDeck),
+                 {"run.output_dir=" + folder.path().string() + "/run"});
+  auto before = std::make_unique<io::DirectoryLock>(folder.path() / "run");
+  std::thread ending([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    before.reset();
+  });
+  EXPECT_NO_THROW(RunState::of_replica(rank));
+  ending.join();
 }
 
 // As where the files are on a file server that starts again.
