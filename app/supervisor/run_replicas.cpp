@@ -132,17 +132,19 @@ void RunReplicas::call_spare(SupervisedReplica& replica, int spare, double now_s
 
 void RunReplicas::tell_start(const SupervisedReplica& replica) {
   to_.hangs.follow(replica.number(), replica.command());
-  write_launch_file();
+  has_changed_ = true;
   to_.records.started(replica.number(), JsonObject{}
                                             .add("incarnation", replica.incarnation())
                                             .add("hosts", replica.hosts())
                                             .add("spare", hosts_.is_on_spare(replica.number())));
 }
 
-void RunReplicas::write_launch_file() const {
+// Of all replicas: to write it for each of them takes too long where they are many.
+void RunReplicas::write_launch_file() {
+  has_changed_ = false;
   LaunchFile file{
       .supervisor = {.host = comm::this_host(), .id = this_process()}, .replicas = {}, .service = {}};
-  for (const SupervisedReplica& replica : replicas_)
+  for (SupervisedReplica& replica : replicas_)
     if (replica.is_running()) file.replicas.push_back(replica.launched());
   file.service = comm::plain_address(join_.service.front());
   if (const std::size_t kind = file.service.find(':'); kind != std::string::npos)
@@ -157,6 +159,7 @@ void RunReplicas::watch(double now_s, bool may_start) {
   spares_.watch(now_s, is_time, join_);
   for (SupervisedReplica& replica : replicas_)
     if (is_time && !replica.is_running()) start_again(replica, now_s);
+  if (has_changed_) write_launch_file();
   if (const auto reason = failures_.shared_reason()) throw Error(Scope::job, *reason);
   if (to_.service.has_ended() && !ended_at_s_) ended_at_s_ = now_s;
 }
@@ -183,7 +186,7 @@ void RunReplicas::start_again(SupervisedReplica& replica, double now_s) {
 }
 
 void RunReplicas::bury(SupervisedReplica& replica, const SupervisedReplica::End& end, double now_s) {
-  write_launch_file();
+  has_changed_ = true;
   to_.hangs.forget(replica.number());
   if (end.outcome && end.outcome->status == 0) to_.service.on_run_ended();
   const ReplicaId id{replica.number(), static_cast<int>(end.incarnation)};
@@ -241,7 +244,7 @@ void RunReplicas::on_seen(const resilience::ReplicaSeen& seen) {
   const bool is_newest = replica.incarnation() == seen.id.incarnation;
   if (is_newest) replica.on_heard();
   if (is_newest && seen.holds_state) take_over_.on_heard(replica.number());
-  write_launch_file();  // a remote process has told by now which it is
+  has_changed_ = true;  // a remote process has told by now which it is
 }
 
 void RunReplicas::on_commit(const resilience::CommitRecord& commit) {

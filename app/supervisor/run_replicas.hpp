@@ -93,7 +93,7 @@ class RunReplicas {
   void place(SupervisedReplica& replica);
   void leave_host(SupervisedReplica& replica, double now_s);
   bool are_over();
-  void write_launch_file() const;
+  void write_launch_file();
   void remove_all_scratch() const;
 
   std::vector<SupervisedReplica> replicas_;
@@ -108,6 +108,7 @@ class RunReplicas {
   std::set<int> corrupt_;                  // replicas whose state was wrong, until they are buried
   std::map<int, std::string> unsaid_;      // why a replica failed, by replica
   std::optional<double> ended_at_s_;
+  bool has_changed_ = false;  // since launch.json was written
 };
 
 }  // namespace tenax::app

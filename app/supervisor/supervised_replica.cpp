@@ -42,6 +42,7 @@ void SupervisedReplica::begin_incarnation() {
   dies_at_s_.reset();
   called_at_s_.reset();
   interrupted_at_s_.reset();
+  mpirun_.reset();
   policy_.on_start();
   fs::create_directories(directory());
   std::error_code ignored;
@@ -209,10 +210,10 @@ std::string SupervisedReplica::host_of(int rank) const {
   return hosts().front();
 }
 
-LaunchFile::Replica SupervisedReplica::launched() const {
+LaunchFile::Replica SupervisedReplica::launched() {
+  if (!mpirun_ && started_.is_remote()) mpirun_ = read_remote_process(process_file());
   std::optional<LaunchFile::Process> mpirun;
-  const auto id = started_.is_remote() ? read_remote_process(process_file()) : std::nullopt;
-  if (id) mpirun = {started_.hosts.front().host, *id};
+  if (mpirun_) mpirun = {started_.hosts.front().host, *mpirun_};
   return {.replica = options_.replica,
           .incarnation = incarnation_,
           .process = elsewhere_ ? *elsewhere_ : LaunchFile::Process{comm::this_host(), process_->id()},

@@ -91,8 +91,8 @@ class SupervisedReplica {
   std::vector<std::string> hosts() const;
   /// Of a rank, where ranks fill hosts in order; of −1 the first.
   std::string host_of(int rank) const;
-  /// Of what runs.
-  LaunchFile::Replica launched() const;
+  /// Of what runs. What a remote mpirun says of itself is read until it is there.
+  LaunchFile::Replica launched();
   /// As the newest incarnation was started.
   ReplicaCommand command() const;
   /// Of the newest incarnation: its name is this start's alone.
@@ -124,6 +124,7 @@ class SupervisedReplica {
   std::optional<double> interrupted_at_s_;  // its srun
   std::vector<EndingStep> ending_;          // of earlier incarnations
   ReplicaCommand started_;                  // the newest one
+  std::optional<ProcessId> mpirun_;         // its own, on another host, once it has said so
   std::vector<RemoteEnd> ends_;
   bool given_up_ = false;
 };

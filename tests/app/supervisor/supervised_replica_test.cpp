@@ -77,5 +77,26 @@ TEST(SupervisedReplica, that_ends_on_a_slow_host_holds_up_no_other) {
   fs::remove_all(directory);
 }
 
+TEST(SupervisedReplica, knows_a_remote_mpirun_once_it_has_said_which_it_is) {
+  const fs::path directory = fs::path(::testing::TempDir()) / ("remote_mpirun." + std::to_string(getpid()));
+  SupervisedReplica replica = remote_replica(0, directory, slow_shell(directory));
+  replica.start({});
+  EXPECT_FALSE(replica.launched().mpirun);
+  const fs::path file = replica.command().process_file;
+  std::ofstream(file) << "4711 81234567\n";
+  ASSERT_TRUE(replica.launched().mpirun);
+  fs::remove(file);
+  ASSERT_TRUE(replica.launched().mpirun) << "it was read once";
+  EXPECT_EQ(replica.launched().mpirun->id.pid, 4711);
+  replica.kill();
+  const double latest_s = kernels::steady_now_s() + 10;
+  while (!replica.is_over() && kernels::steady_now_s() < latest_s) usleep(10000);
+  replica.start({});
+  EXPECT_FALSE(replica.launched().mpirun) << "another start";
+  replica.kill();
+  while (!replica.is_over() && kernels::steady_now_s() < latest_s) usleep(10000);
+  fs::remove_all(directory);
+}
+
 }  // namespace
 }  // namespace tenax::app
