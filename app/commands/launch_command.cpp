@@ -43,7 +43,7 @@ bool supervise(Supervisor& supervisor, Interrupts& interrupts, RunRank& rank) {
     if (!work(supervisor, interrupts)) return false;
   } catch (const kernels::Error& error) {
     try {
-      if (supervisor.has_records() && !supervisor.is_deposed())
+      if (supervisor.has_run() && !supervisor.is_deposed())
         record(io::JsonObject{}.add("reason", "failed").add("error", message_of(error)));
     } catch (const kernels::Error&) {  // the first error says more
     }

@@ -53,7 +53,7 @@ Supervisor::Supervisor(RunRank& rank, const Build& build, RunStanding* standing,
 
 Supervisor::~Supervisor() {
   server_.reset();
-  if (!records_ || is_deposed()) return;
+  if (!has_run() || is_deposed()) return;
   if (replicas_) {
     replicas_->end();
     remove_join_files(rank_.deck().run.output_dir);

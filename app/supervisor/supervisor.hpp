@@ -44,8 +44,9 @@ class Supervisor {
   /// events to its end, where they are not there.
   void complete_records();
   std::int64_t steps_done() const { return records_ ? records_->steps_done() : state_->steps(); }
-  /// The run directory is this run's; before, nothing in it has been touched.
-  bool has_records() const { return records_ != nullptr; }
+  /// The run directory is this supervisor's to end the run in. Before, a run that begins has touched nothing in
+  /// it, and replicas of one that goes on train on.
+  bool has_run() const { return records_ && (replicas_ || !takes_over()); }
   /// Of a run that has ended in order: "completed", "signal" or "time_limit".
   std::string end_reason() const;
   /// The run has begun, and ends now: no further step is recorded. Prints its effective time, and returns it for the event.
