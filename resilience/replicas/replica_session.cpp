@@ -95,7 +95,7 @@ bool ReplicaSession::is_somebody_behind(const MemberPlan& plan) const {
   return plan.holders.size() < epoch_.members.size();
 }
 
-// A holder's state stands still until before_update(); who is behind asks all holders for it.
+// A holder's state stands still until before_update(); who is behind asks holders for it.
 void ReplicaSession::begin_state(const MemberPlan& plan) {
   if (plan.is_behind && !behind_since_s_) {
     behind_since_s_ = kernels::steady_now_s();
@@ -116,7 +116,7 @@ void ReplicaSession::begin_state(const MemberPlan& plan) {
                                                             .purpose = state_purpose(),
                                                             .deadline_s = options_.deadline_s,
                                                             .bytes_per_s = options_.state_bytes_per_s,
-                                                            .first_source = turn_of_fetch()});
+                                                            .turn = turn_of_fetch()});
 }
 
 // An epoch that the ranks know already travels by its number alone.

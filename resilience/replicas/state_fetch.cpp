@@ -25,17 +25,19 @@ constexpr double kPatience_s = 0.05;
 
 }  // namespace
 
-StateFetch::StateFetch(const StateSlices& slices, comm::Transport& transport,
-                       const std::vector<comm::Peer>& sources, StepPoints& points, Options options)
+StateFetch::StateFetch(const StateSlices& slices, comm::Transport& transport, std::vector<comm::Peer> sources,
+                       StepPoints& points, Options options)
     : slices_(slices),
       transport_(transport),
       points_(points),
+      sources_(std::move(sources)),
+      at_once_(std::min(static_cast<int>(sources_.size()), kMostSources)),
       options_(std::move(options)),
-      queue_(slices.count(), static_cast<int>(sources.size()), options_.first_source),
-      sources_left_(static_cast<int>(sources.size())) {
+      queue_(slices.count(), at_once_, options_.turn),
+      asking_(at_once_) {
   try {
-    for (int index = 0; const comm::Peer& source : sources)
-      threads_.push_back(comm::start_prompt_thread([this, index = index++, source] { run(index, source); }));
+    for (int index = 0; index < at_once_; ++index)
+      threads_.push_back(comm::start_prompt_thread([this, index] { run(index); }));
   } catch (...) {
     end();
     throw;
@@ -53,15 +55,24 @@ void StateFetch::end() noexcept {
   for (std::thread& thread : threads_) thread.join();
 }
 
-void StateFetch::run(int index, const comm::Peer& source) {
-  std::vector<int> asked;
-  try {
-    fetch_from(index, source, asked);
-  } catch (const kernels::Error&) {  // another source gives it
+// One source after the other: the next one where it gives no more.
+void StateFetch::run(int index) {
+  const int sources = static_cast<int>(sources_.size());
+  for (int number = index; number < sources && !stopping_ && !is_complete(); number += at_once_) {
+    std::vector<int> asked;
+    try {
+      fetch_from(index, source_at(number), asked);
+    } catch (const kernels::Error&) {  // another source gives it
+    }
+    const std::lock_guard lock(mutex_);
+    queue_.leave(index, asked);
   }
-  const std::lock_guard lock(mutex_);
-  queue_.leave(index, asked);
-  --sources_left_;
+  --asking_;
+}
+
+// Who fetches at the same time begins with others of the sources.
+const comm::Peer& StateFetch::source_at(int number) const {
+  return sources_[static_cast<std::size_t>(number + options_.turn * at_once_) % sources_.size()];
 }
 
 comm::Connection& StateFetch::keep(std::unique_ptr<comm::Connection> connection) {

@@ -70,6 +70,41 @@ TEST_F(StateTransfer, goes_on_with_another_source_when_one_dies) {
   EXPECT_EQ(joiner_.state.memory, sources_[1].state.memory);
 }
 
+/// Twice as many sources as a fetch asks at once; nobody listens there but for the first of each half.
+class StateTransferOfMany : public StateTransfer {
+ protected:
+  StateTransferOfMany() : peers_(2 * StateFetch::kMostSources, Source(3).peer) {
+    for (Source& source : sources_) source.server.serve(joiner_.peer, kPurpose);
+    peers_.front() = sources_[0].peer;
+    peers_[StateFetch::kMostSources] = sources_[1].peer;
+    clear(joiner_.state);
+  }
+  void fetch_all(int turn) {
+    const StateFetch fetch(joiner_.slices, *joiner_.transport, peers_, joiner_.nobody,
+                           {.done = kDone, .purpose = kPurpose, .deadline_s = 20, .turn = turn});
+    wait_for(fetch);
+    ASSERT_TRUE(fetch.is_complete());
+    EXPECT_EQ(joiner_.state.memory, sources_[1].state.memory);
+  }
+  std::vector<comm::Peer> peers_;
+};
+
+TEST_F(StateTransferOfMany, asks_a_few_at_once) {
+  fetch_all(0);
+  EXPECT_EQ(sources_[1].server.served_bytes(), 0U);
+}
+
+TEST_F(StateTransferOfMany, asks_others_than_another_that_fetches) {
+  fetch_all(1);
+  EXPECT_EQ(sources_[0].server.served_bytes(), 0U);
+}
+
+TEST_F(StateTransferOfMany, asks_the_others_where_the_first_give_nothing) {
+  sources_[0].server.close();
+  fetch_all(0);
+  EXPECT_EQ(sources_[0].server.served_bytes(), 0U);
+}
+
 TEST_F(StateTransfer, refuses_another_state_than_the_one_that_is_wanted) {
   const auto fetch = this->fetch(kDone + 1);
   wait_for(*fetch);
