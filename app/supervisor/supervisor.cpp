@@ -258,6 +258,7 @@ void Supervisor::take(const resilience::ServiceEvent& event) {
     records_->join(*joined, replicas_->age_s(joined->id.replica));
   if (const auto* corrupt = std::get_if<resilience::StateCorrupt>(&event)) {
     checkpoints_->take(*corrupt);
+    if (corrupt->distrusts_checkpoints) server_->on_checkpoints_settled();
     replicas_->on_corrupt(*corrupt);
     records_->corrupt(*corrupt, corrupt_place(*corrupt, StatePlaces(rank_.deck())),
                       [this](int replica, int rank) { return replicas_->host_of(replica, rank); });

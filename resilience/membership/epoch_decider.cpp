@@ -142,7 +142,7 @@ void EpochDecider::start(MembershipState& state, double now) {
   const int all = options.replicas - static_cast<int>(given_up_.size());
   const auto needed = static_cast<std::size_t>(std::max(1, has_begun_ ? options.min_replicas : all));
   if (state.seats().all().size() < needed) return await_members(now);
-  if (ask_to_restore(state)) return;
+  if (state.doubts_checkpoints() || ask_to_restore(state)) return;
   Candidates candidates;
   for (const auto& [replica, seat] : state.seats().all())
     candidates.push_back(candidate_of(seat, {.done = seat.done, .next_sample = seat.next_sample}, false));

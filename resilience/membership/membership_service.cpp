@@ -112,6 +112,11 @@ void MembershipService::on_observation_recorded(ReplicaId id, std::int64_t numbe
   if (const Seat* seat = state_.seats().of(id)) state_.send(*seat, ObservationAck{number});
 }
 
+void MembershipService::on_checkpoints_settled(double now) {
+  state_.on_checkpoints_settled();
+  decide(now);
+}
+
 void MembershipService::on_synced() {
   if (durable_done_ == taken_done_) return;
   durable_done_ = taken_done_;

@@ -53,6 +53,8 @@ class MembershipService {
   void on_join_recorded(ReplicaId id, std::int64_t epoch);
   /// Likewise what it has observed up to this number.
   void on_observation_recorded(ReplicaId id, std::int64_t number);
+  /// After a StateCorrupt that distrusts checkpoints, once for each: these are set aside, and nobody restores one.
+  void on_checkpoints_settled(double now);
   /// All records of earlier take()s outlive the host now: members may forget them.
   void on_synced();
   /// At least once a heartbeat, after the messages that have come. A longer pause is taken for one

@@ -117,6 +117,7 @@ void MembershipState::convict(const Dissent& dissent, double now) {
   for (const ReplicaId& id : members_)
     if (is_named(id.replica)) corrupt.replicas.push_back(id);
   tell(corrupt);
+  if (corrupt.distrusts_checkpoints) ++doubted_;
   for (const ReplicaId& id : dissent.is_tie ? std::vector<ReplicaId>(members_) : corrupt.replicas)
     lose(id, LossReason::corrupt, now);
 }

@@ -67,6 +67,9 @@ class MembershipState {
   /// Records a member's commit, unless it is known. A replica whose record is wrong, or whose Σg²
   /// or state differs, is lost.
   void commit(ReplicaId sender, const CommitRecord& commit, double now);
+  /// Checkpoints may be wrong that are not yet set aside: nobody may restore one.
+  bool doubts_checkpoints() const { return doubted_ > 0; }
+  void on_checkpoints_settled() { --doubted_; }
   /// The accused member is lost, if it is there.
   void convict(const Accusation& accusation, double now);
   /// Records that steps ≥ `done` are void, if any are committed.
@@ -94,7 +97,7 @@ class MembershipState {
   /// Lets `see` see all that decides what comes next, but for times.
   template <class See>
   void show(See& see) const {
-    see(steps_, seats_, members_, writer_, vote_, suspicions_);
+    see(steps_, seats_, members_, writer_, doubted_, vote_, suspicions_);
   }
 
  private:
@@ -112,6 +115,7 @@ class MembershipState {
   std::vector<ReplicaId> members_;
   int writer_ = -1;
   std::optional<double> broken_since_s_;
+  int doubted_ = 0;  // times that checkpoints were, and are not settled
   StateVote vote_;
   Suspicions suspicions_;
   ServiceOutput output_;

@@ -68,6 +68,10 @@ void MembershipServer::on_observation_recorded(ReplicaId id, std::int64_t number
   run([&](double) { service_.on_observation_recorded(id, number); });
 }
 
+void MembershipServer::on_checkpoints_settled() {
+  run([&](double now) { service_.on_checkpoints_settled(now); });
+}
+
 bool MembershipServer::has_ended() const {
   const std::lock_guard lock(mutex_);
   return service_.has_ended();

@@ -50,6 +50,8 @@ class MembershipServer : private comm::MessageHandler {
   void on_validation_recorded(std::int64_t done);
   void on_join_recorded(ReplicaId id, std::int64_t epoch);
   void on_observation_recorded(ReplicaId id, std::int64_t number);
+  /// MembershipService's.
+  void on_checkpoints_settled();
   /// The run is over: its members have been told.
   bool has_ended() const;
   /// MembershipService's.

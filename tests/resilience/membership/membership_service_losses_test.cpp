@@ -283,10 +283,28 @@ TEST(MembershipService, loses_all_where_nobody_can_say_who_is_right_and_goes_bac
   EXPECT_TRUE(corrupt.is_tie && corrupt.distrusts_checkpoints);
   EXPECT_EQ(corrupt.trusted, 5);
   EXPECT_EQ(bench.events<ReplicaLost>().size(), 2u);
+  bench.settle_checkpoints();
   bench.come({0, 2});
   bench.say({0, 2}, Restored{3, 12});
   EXPECT_EQ(bench.events<StepsVoided>().back().void_from, 3);
   EXPECT_EQ(bench.epoch().from_step, 3);
+}
+
+TEST(MembershipService, lets_nobody_restore_a_checkpoint_before_those_that_may_be_wrong_are_set_aside) {
+  ServiceBench bench(3);
+  bench.start(3, 5);
+  bench.close(k2);
+  for (const ReplicaId& id : {k0, k1}) bench.report(id, 5, 6);
+  const ReplicaId joiner{2, 2};
+  bench.come(joiner);
+  bench.commit(k0, 5, 7, digest_of(1));
+  bench.commit(k1, 5, 7, digest_of(2));
+  ASSERT_EQ(bench.events<ReplicaLost>().size(), 3u);
+  EXPECT_EQ(bench.count<Restore>(joiner), 0u);
+  bench.pass(1, {joiner});
+  EXPECT_EQ(bench.count<Restore>(joiner), 0u);
+  bench.settle_checkpoints();
+  EXPECT_EQ(bench.count<Restore>(joiner), 1u);
 }
 
 }  // namespace

@@ -98,6 +98,10 @@ class ServiceBench {
       drain();
     }
   }
+  void settle_checkpoints() {
+    service_.on_checkpoints_settled(now);
+    drain();
+  }
   void sync() {
     service_.on_synced();
     drain();
