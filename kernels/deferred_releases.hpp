@@ -10,7 +10,7 @@
 
 namespace tenax::kernels {
 
-/// An owner never waits: a stream that stands until a failover ends its message keeps what it may use, and only that long.
+/// An owner never waits: what a stream may use that stands until a failover ends its message is kept at least that long.
 /// Thread rule: any thread.
 class DeferredReleases {
  public:

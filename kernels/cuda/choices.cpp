@@ -61,7 +61,7 @@ bool Choices::has_on_others(const std::string& what) const {
 
 void Choices::choose(const std::string& what, const std::string& how) {
   const std::lock_guard lock(mutex_);
-  if (has_on_others(what)) lost_.insert(what);
+  if (!is_settled_ && has_on_others(what)) lost_.insert(what);
   chosen_[what] = how;
 }
 

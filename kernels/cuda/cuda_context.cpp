@@ -107,7 +107,8 @@ bool CudaContext::succeeds(const std::function<cudaError_t()>& allocate, cudaErr
   status = allocate();
   if (status == cudaSuccess || releases_.count() == 0) return status == cudaSuccess;
   cudaGetLastError();  // may be cured
-  static_cast<void>(releases_.collect_all(Deadline::after_s(kRestLimit_s)));
+  await_idle();
+  reclaim();
   status = allocate();
   return status == cudaSuccess;
 }
@@ -190,6 +191,11 @@ bool CudaContext::is_through(std::optional<std::vector<OwnedEvent>>& marks) {
 bool CudaContext::is_idle() {
   const std::lock_guard lock(mutex_);
   return !is_capturing_any(streams_) && std::none_of(streams_.begin(), streams_.end(), is_busy);
+}
+
+void CudaContext::await_idle() {
+  const Deadline latest = Deadline::after_s(kRestLimit_s);
+  for (Backoff backoff; !is_idle() && !latest.expired();) backoff.pause();
 }
 
 // To free waits for the whole device.

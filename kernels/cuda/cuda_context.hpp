@@ -68,6 +68,7 @@ class CudaContext {
   std::optional<std::vector<OwnedEvent>> marks_now();
   bool is_through(std::optional<std::vector<OwnedEvent>>& marks);
   bool is_idle();
+  void await_idle();
   /// Tries once more where there was no memory but some is still to be given back.
   bool succeeds(const std::function<cudaError_t()>& allocate, cudaError_t& status);
 

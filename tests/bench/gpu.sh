@@ -20,8 +20,9 @@
 #            `tenax plan` says, of that micro-batch and of one sequence; what device.offload_optimizer costs a step
 # delegates  64 MB messages between two ranks on one GPU: rate of the copies, what processors copy, compute beside it
 #
-# Each word is made of parts (gpu/estimates.sh names them). A part is ended after twice its estimate, and begins only where that
-# fits into what is left of --minutes: what does not is left, the status is then 75, and the same command goes on from there.
+# Each word is made of parts (gpu/estimates.sh names them). A part is ended after twice its estimate (a sanitizer's after four
+# times), and begins only where that fits into what is left of --minutes: what does not is left, the status is then 75, and the
+# same command goes on from there.
 # --estimate only says how long the words will take. What failed is said on standard error, keeps nothing else from being measured,
 # and is done again by the next call. Nothing counts as done that ran no test, skipped the GPU or found no figure. Parts are
 # remembered in build/bench/gpu-*, one folder for each build of the programs. A missed goal fails its word (--no-check: is said).

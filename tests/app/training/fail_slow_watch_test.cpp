@@ -27,10 +27,10 @@ class HotDevice final : public kernels::ForwardingDevice<kernels::Device> {
   kernels::DeviceKind kind() const override { return kernels::DeviceKind::cuda; }
   kernels::Kernels& kernels() override { return inner().kernels(); }
   std::optional<kernels::DeviceReading> reading() override {
-    ++readings;
     if (!tells_) return std::nullopt;
     kernels::DeviceReading reading{.sm_clock_mhz = is_hot ? 900.0 : 1800.0, .throttled_by = {}};
     if (is_hot) reading.throttled_by.add(kernels::Throttle::hardware_thermal);
+    ++readings;
     return reading;
   }
 

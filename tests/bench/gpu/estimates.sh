@@ -42,7 +42,13 @@ estimate_of_large_s() {
     *) echo 35 ;;
   esac
 }
-limit_s() { echo $((2 * $(estimate_s "$1"))); }
+# A sanitizer takes the longer the more kernels a program loads.
+limit_s() {
+  case $1 in
+    sanitize-*) echo $((4 * $(estimate_s "$1"))) ;;
+    *) echo $((2 * $(estimate_s "$1"))) ;;
+  esac
+}
 
 parts_of() {  # WORD: one a line
   case $1 in

@@ -65,8 +65,7 @@ TEST_P(ReplicaMemory, is_with_the_tests_of_its_device_what_was_planned_within_tw
 
 // As after a failover: the stream stands at a message until it is ended.
 TEST_P(ReplicaMemory, that_was_let_go_of_is_given_back_once_the_passes_of_a_step_are_through) {
-  constexpr std::size_t kPlenty = std::size_t{1} << 30;
-  const Layout layout = plan_layout(request_, 1e11, MemoryRoom(kPlenty, kPlenty));
+  const Layout layout = plan_layout(request_, 1e11, watched_room(*device_));
   const auto worlds = comm::create_thread_worlds(1, {kPatience_s});
   const std::vector<comm::Peer> nobody;
   GptReplica replica(layout, ProcessGrid(layout.grid),
