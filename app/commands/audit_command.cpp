@@ -5,6 +5,7 @@
 
 #include "app/command_line.hpp"
 #include "app/console.hpp"
+#include "app/training/run_start.hpp"
 #include "app/units.hpp"
 #include "io/checkpoint/checkpoint_serial.hpp"
 #include "io/deck/deck.hpp"
@@ -19,12 +20,6 @@ namespace tenax::app {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// A checkpoint of a run without replicas leaves out the sample: its steps had a global batch each.
-std::int64_t next_sample_of(const io::CheckpointInfo& info) {
-  if (info.next_sample) return *info.next_sample;
-  return info.step * io::parse_resolved_deck(info.deck).batch.global_batch_size;
-}
 
 /// The complete ones, by name.
 std::vector<io::AuditedCheckpoint> checkpoints_of(const fs::path& run) {

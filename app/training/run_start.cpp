@@ -119,6 +119,21 @@ std::vector<std::string> changed_settings(const io::Deck& now, const std::string
   return sentences;
 }
 
+std::int64_t next_sample_of(const io::CheckpointInfo& info) {
+  if (info.next_sample) return *info.next_sample;
+  return info.step * io::parse_resolved_deck(info.deck).batch.global_batch_size;
+}
+
+std::vector<std::string> changes_on_resume(const io::Deck& now, const std::string& checkpoint_deck,
+                                           std::int64_t next_sample) {
+  std::vector<std::string> sentences = changed_settings(now, checkpoint_deck);
+  for (std::string& sentence : sentences)
+    if (sentence.starts_with("batch.global_batch_size "))
+      sentence += ": it goes on with sample " + std::to_string(next_sample) +
+                  ", the first that no step before has had";
+  return sentences;
+}
+
 std::string changed_files(const io::Deck& now, const io::CheckpointInfo& info,
                           const std::string& data_checksum) {
   const std::string& before = info.origin.data_checksum;

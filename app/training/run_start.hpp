@@ -27,6 +27,14 @@ RunStart decide_start(comm::ControlGroup& group, const io::Deck& deck, std::int6
 /// One sentence for each setting that may change on resume, and has.
 std::vector<std::string> changed_settings(const io::Deck& now, const std::string& checkpoint_deck);
 
+/// The first sample that a checkpoint's steps have not had. Where it does not say so, each step had the global batch of
+/// its deck; throws kernels::Error where that is another version's.
+std::int64_t next_sample_of(const io::CheckpointInfo& info);
+
+/// The sentences of changed_settings() with what follows from them: another global batch begins with `next_sample`.
+std::vector<std::string> changes_on_resume(const io::Deck& now, const std::string& checkpoint_deck,
+                                           std::int64_t next_sample);
+
 /// A sentence where the data files are others than the checkpoint's, though the deck names them as it did then.
 /// `data_checksum`: of those that are there now. Empty if they are the same, or not known.
 std::string changed_files(const io::Deck& now, const io::CheckpointInfo& info,

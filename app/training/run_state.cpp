@@ -193,7 +193,8 @@ void RunState::load(parallel::GptReplica& replica, TrainingData& data) {
 
 void RunState::warn_of_changes() const {
   if (!start_.checkpoint) return;
-  for (const std::string& change : changed_settings(rank_.deck(), start_.checkpoint->info().deck))
+  for (const std::string& change :
+       changes_on_resume(rank_.deck(), start_.checkpoint->info().deck, next_sample()))
     rank_.console().warn("resuming: " + change);
 }
 
@@ -204,24 +205,21 @@ void RunState::warn_of_files(const std::string& data_checksum) const {
 }
 
 RestoredState RunState::restore(parallel::GptReplica& replica, TrainingData& data) {
-  const io::Deck& deck = rank_.deck();
   start_ = newest_start();
   load(replica, data);
-  RestoredState restored{.steps = start_.steps, .next_sample = start_.steps * deck.batch.global_batch_size};
-  if (start_.checkpoint)
-    restored.next_sample = start_.checkpoint->info().next_sample.value_or(restored.next_sample);
-  return restored;
+  return {.steps = start_.steps, .next_sample = next_sample()};
+}
+
+std::int64_t RunState::next_sample() const {
+  if (start_.checkpoint) try {
+      return next_sample_of(start_.checkpoint->info());
+    } catch (const kernels::Error&) {  // nobody knows which batch its steps had
+    }
+  return samples_of_step(rank_.deck(), start_.steps).first;
 }
 
 std::int64_t RunState::sample_offset() const {
-  if (!start_.checkpoint || !start_.checkpoint->info().next_sample) return 0;
-  const io::CheckpointInfo& info = start_.checkpoint->info();
-  try {
-    const io::Deck before = io::parse_resolved_deck(info.deck);
-    if (*info.next_sample == info.step * before.batch.global_batch_size) return 0;
-  } catch (const kernels::Error&) {  // another version's: what it says of the samples counts
-  }
-  return *info.next_sample - info.step * rank_.deck().batch.global_batch_size;
+  return next_sample() - samples_of_step(rank_.deck(), start_.steps).first;
 }
 
 // A checkpoint that the run was told to begin with counts until the run has a newer one.

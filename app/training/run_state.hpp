@@ -39,8 +39,8 @@ class RunState {
   /// The directories hold a run that has done all its steps.
   bool is_finished() const { return start_.finished; }
   std::int64_t steps() const { return start_.steps; }  ///< done before
-  /// What is to be added to the first sample of a step: some steps before may have had less than the global batch, those of
-  /// replicas with replicas.batch = "shrink".
+  /// What is to be added to the first sample of a step: steps before may have had another global batch, or less than
+  /// it, as those of replicas with replicas.batch = "shrink".
   std::int64_t sample_offset() const;
   io::RunLock* lock() { return lock_ ? &*lock_ : nullptr; }
 
@@ -90,6 +90,7 @@ class RunState {
   void agree_on_stop();
   void place_left_checkpoint() const;
   bool has_seat() const;
+  std::int64_t next_sample() const;  // the first that no step has had
   void initialise(parallel::GptReplica& replica, TrainingData& data);
   RunStart newest_start();
   std::optional<RunStart> start_if_any(const io::Deck& deck, std::int64_t after_step = -1) const;

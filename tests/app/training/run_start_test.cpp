@@ -154,6 +154,20 @@ TEST_F(RunStartTest, names_what_has_changed_since_the_checkpoint) {
   EXPECT_TRUE(changed_settings(deck_, "").empty());
 }
 
+TEST_F(RunStartTest, names_the_sample_with_which_another_batch_begins) {
+  io::CheckpointInfo info;
+  info.step = 5;
+  info.deck = io::to_toml(deck_);
+  EXPECT_EQ(next_sample_of(info), 40);
+  info.next_sample = 36;
+  EXPECT_EQ(next_sample_of(info), 36);
+  deck_.batch.global_batch_size = 12;
+  EXPECT_EQ(changes_on_resume(deck_, info.deck, 36),
+            (std::vector<std::string>{
+                "batch.global_batch_size was 8 when the checkpoint was written, is 12 now: it goes on "
+                "with sample 36, the first that no step before has had"}));
+}
+
 TEST_F(RunStartTest, names_another_compute_dtype) {
   const std::string before = io::to_toml(deck_);
   deck_.model.compute_dtype = io::ComputeDtype::bf16;

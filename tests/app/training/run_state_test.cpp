@@ -151,6 +151,37 @@ TEST(RunState, of_a_replica_waits_for_the_one_before_that_is_still_ending) {
   ending.join();
 }
 
+/// What a run of 16 sequences a step adds to a step's first sample after a checkpoint of 7 steps with that attribute.
+std::int64_t offset_after(const std::string& checkpoint_deck, std::optional<std::int64_t> next_sample) {
+  const io::test::TemporaryFolder folder;
+  io::CheckpointInfo info;
+  info.step = 7;
+  info.next_sample = next_sample;
+  info.deck = checkpoint_deck;
+  info.model = io::test::deck_of(io::test::kSmallDeck).model;
+  const io::WholeState whole(info.model);
+  fs::create_directories(folder.path() / "run/checkpoints");
+  io::write_checkpoint(folder.path() / "run/checkpoints/step-000007.h5", info, whole.ranges);
+  const auto world = std::move(comm::create_thread_worlds(1, {.deadline_s = 20}).front());
+  RunRank rank(*world);
+  rank.read_deck(folder.write("deck.toml", io::test::kSmallDeck),
+                 {"run.output_dir=" + folder.path().string() + "/run", "batch.global_batch_size=16"});
+  return RunState(rank).sample_offset();
+}
+
+TEST(RunState, goes_on_with_the_first_sample_that_no_step_has_had_whatever_its_batch) {
+  const auto deck_of_batch = [](const std::string& size) {
+    return io::to_toml(io::test::deck_of(io::test::kSmallDeck, {"batch.global_batch_size=" + size}));
+  };
+  EXPECT_EQ(offset_after(deck_of_batch("8"), 7 * 8), 7 * 8 - 7 * 16);
+  EXPECT_EQ(offset_after(deck_of_batch("8"), {}), 7 * 8 - 7 * 16);
+  EXPECT_EQ(offset_after(deck_of_batch("32"), 7 * 32), 7 * 32 - 7 * 16);
+  EXPECT_EQ(offset_after(deck_of_batch("16"), 7 * 16), 0);
+  EXPECT_EQ(offset_after(deck_of_batch("16"), 100), 100 - 7 * 16) << "of replicas that shrank";
+  EXPECT_EQ(offset_after("of another version", 7 * 8), 7 * 8 - 7 * 16);
+  EXPECT_EQ(offset_after("of another version", {}), 0);
+}
+
 // As where the files are on a file server that starts again.
 TEST(RunState, bears_ranks_that_files_hold_up_at_the_begin_of_a_run) {
   const io::test::TemporaryFolder folder;
