@@ -67,7 +67,7 @@ bool supervise(RunRank& rank, const Build& build, RunStanding* standing, double 
   if (!supervisor.is_finished()) return supervise(supervisor, interrupts, rank);
   supervisor.complete_records();
   supervisor.release("completed", 0);
-  rank.console().say("the run in " + rank.deck().run.output_dir + " is finished");
+  rank.console().say(finished_line(rank.deck(), supervisor.steps_done()));
   return true;
 }
 

@@ -1,6 +1,7 @@
 #include "app/training/banner.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <sstream>
 
 #include "app/console.hpp"
@@ -148,6 +149,17 @@ const char* words_of_end(const std::string& reason) {
 }
 
 }  // namespace
+
+// Whether another run.name makes another directory, the resolved deck does not tell.
+std::string finished_line(const io::Deck& deck, std::int64_t steps_done) {
+  const bool is_beside = std::filesystem::path(deck.checkpoint.dir).parent_path() == deck.run.output_dir;
+  return format(
+      "the run in %s is finished (%lld steps done); to go on, give it more run.train_steps; to begin "
+      "another, "
+      "give it another run.output_dir%s, or run.resume=never",
+      deck.run.output_dir.c_str(), static_cast<long long>(steps_done),
+      is_beside ? "" : " and checkpoint.dir");
+}
 
 std::string closing_line(const io::Deck& deck, std::int64_t steps_done, const std::string& reason) {
   const auto steps = static_cast<long long>(steps_done);

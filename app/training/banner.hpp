@@ -17,6 +17,9 @@ std::string banner(const io::Deck& deck, const parallel::Layout& layout, const k
 /// Each line in lines of at most 80 columns, where blanks allow.
 std::string folded_lines(const std::string& text);
 
+/// That a run had all its steps before it was started, and what to do for more.
+std::string finished_line(const io::Deck& deck, std::int64_t steps_done);
+
 /// How a run has ended, in order, and where its files are or its last checkpoint.
 std::string closing_line(const io::Deck& deck, std::int64_t steps_done, const std::string& reason);
 

@@ -8,7 +8,6 @@
 #include "app/training/replay_steps.hpp"
 #include "app/training/replica_run.hpp"
 #include "app/training/training_data.hpp"
-#include "app/units.hpp"
 #include "io/checkpoint/rank_hosts.hpp"
 #include "parallel/replica/gpt_replica.hpp"
 #include "parallel/replica/swappable_replica.hpp"
@@ -141,12 +140,7 @@ resilience::MoveRoads TrainingRun::roads(RunMachine& machine) const {
 
 Epilogue TrainingRun::already_finished(std::int64_t steps) const {
   if (!rank_.is_first()) return {};
-  return [directory = rank_.deck().run.output_dir, steps] {
-    Console(true).say(
-        format("the run in %s is finished (%lld steps done); to go on, give it more run.train_steps, "
-               "another run.name, or run.resume=never",
-               directory.c_str(), static_cast<long long>(steps)));
-  };
+  return [line = finished_line(rank_.deck(), steps)] { Console(true).say(line); };
 }
 
 }  // namespace tenax::app

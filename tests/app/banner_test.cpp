@@ -50,6 +50,16 @@ TEST(Banner, counts_what_ranks_keep_for_a_change_of_places) {
   EXPECT_NEAR(up_to(with), up_to(without) + 1, 0.01) << with;
 }
 
+TEST(Banner, names_the_keys_with_which_a_finished_run_begins_another) {
+  io::Deck deck;
+  deck.run.output_dir = "/runs/a";
+  deck.checkpoint.dir = "/runs/a/checkpoints";
+  EXPECT_NE(finished_line(deck, 20).find("(20 steps done)"), std::string::npos);
+  EXPECT_NE(finished_line(deck, 20).find("another run.output_dir, or run.resume=never"), std::string::npos);
+  deck.checkpoint.dir = "/elsewhere/checkpoints";
+  EXPECT_NE(finished_line(deck, 20).find("another run.output_dir and checkpoint.dir, or"), std::string::npos);
+}
+
 TEST(Banner, names_a_ranks_threads_where_there_are_several) {
   EXPECT_EQ(banner_of(1, 1, 1).find("threads a rank"), std::string::npos);
   EXPECT_NE(banner_of(1, 1, 1, 1, 0, 8).find("8 threads a rank"), std::string::npos);
