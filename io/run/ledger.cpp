@@ -64,11 +64,25 @@ void LedgerReader::fail(const std::string& sentence) const {
   throw kernels::Error(kernels::Scope::rank, file_.string() + ":" + std::to_string(line_) + ": " + sentence);
 }
 
+namespace {
+
+/// Of a ledger that is to go on.
+std::optional<LedgerRecord> next_of(LedgerReader& reader) {
+  try {
+    return reader.next();
+  } catch (const kernels::Error& error) {
+    throw kernels::Error(error.scope(), std::string(error.what()) +
+                                            "; move this ledger away, for a new one to begin, or mend it");
+  }
+}
+
+}  // namespace
+
 LedgerWriter::LedgerWriter(const fs::path& run_directory,
                            const std::function<void(const LedgerRecord&)>& take)
     : lines_(ledger_of_run(run_directory)) {
   LedgerReader reader(ledger_of_run(run_directory));
-  while (const auto record = reader.next()) take(*record);
+  while (const auto record = next_of(reader)) take(*record);
   chain_ = reader.chain();
 }
 

@@ -49,7 +49,7 @@ class LedgerWriter {
  public:
   /// Continues the run's ledger, or begins one. A last line without its end, which a killed writer
   /// left, is cut off. Gives `take` each record that is there, in order: a long ledger is read once.
-  /// Throws Error(rank) for a ledger that is broken elsewhere.
+  /// Throws Error(rank), with advice, for a ledger that is broken elsewhere.
   explicit LedgerWriter(
       const std::filesystem::path& run_directory,
       const std::function<void(const LedgerRecord&)>& take = [](const LedgerRecord&) {});

@@ -114,6 +114,7 @@ TEST(Ledger, is_continued_by_nobody_once_it_is_broken) {
   folder.write("ledger.jsonl", replaced(folder.read("ledger.jsonl"), "\"step\": 1,", "\"step\": 9,"));
   const auto [message, status] = error_of([&] { LedgerWriter(folder.path()); });
   EXPECT_NE(message.find("ledger.jsonl:4: previous"), std::string::npos) << message;
+  EXPECT_NE(message.find("; move this ledger away, for a new one to begin"), std::string::npos) << message;
 }
 
 TEST(Ledger, says_where_it_is_cut_broken_or_no_ledger) {
