@@ -1,41 +1,16 @@
 #include "io/run/run_lock.hpp"
 
-#include <algorithm>
 #include <string>
 #include <system_error>
 
 #include "io/deck/deck.hpp"
-#include "io/set_aside.hpp"
+#include "io/run/old_run.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::io {
 namespace {
 
 namespace fs = std::filesystem;
-
-bool holds_more_than_lock(const fs::path& directory) {
-  std::error_code ignored;
-  return std::any_of(fs::directory_iterator(directory, ignored), fs::directory_iterator(),
-                     [](const auto& entry) { return entry.path().filename() != DirectoryLock::kFileName; });
-}
-
-bool holds_run(const fs::path& directory) {
-  std::error_code ignored;
-  for (const char* name : {"deck.toml", "events.jsonl", "metrics.jsonl"})
-    if (fs::exists(directory / name, ignored)) return true;
-  return holds_more_than_lock(directory / "checkpoints");
-}
-
-fs::path move_aside(const fs::path& directory) {
-  std::error_code error;
-  fs::path target = free_name_beside(directory);
-  fs::rename(directory, target, error);
-  if (!error) return target;
-  throw kernels::Error(kernels::Scope::rank, "run directory " + directory.string() +
-                                                 ": cannot move the old run to " + target.string() + ": " +
-                                                 error.message() +
-                                                 "; make it writable or choose another with run.output_dir");
-}
 
 /// `tenax launch` locks the whole run, and each replica's rank 0 its own part of it, which may outlive the launcher.
 std::vector<fs::path> replica_directories(const fs::path& run) {
@@ -68,8 +43,8 @@ std::vector<fs::path> RunLock::directories(const Deck& deck) {
 }
 
 std::optional<fs::path> RunLock::move_old_run(const Deck& deck) {
-  if (deck.run.resume != "never" || !holds_run(deck.run.output_dir)) return {};
-  const fs::path moved_to = move_aside(deck.run.output_dir);
+  if (!deck.run.never_resumes() || !holds_run(deck.run.output_dir)) return {};
+  const fs::path moved_to = move_run_aside(deck.run.output_dir);
   run_.renew();
   if (checkpoints_) checkpoints_->renew();
   return moved_to;

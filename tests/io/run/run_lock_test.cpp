@@ -1,5 +1,6 @@
 #include "io/run/run_lock.hpp"
 
+#include "io/run/old_run.hpp"
 #include "io/run/run_files.hpp"
 #include "tests/io/deck/deck_fixture.hpp"
 
@@ -67,6 +68,33 @@ TEST(RunLock, leaves_a_directory_without_a_run_where_it_is_when_resume_is_never)
   const Deck deck = deck_in(folder.path(), {"run.resume=never"});
   EXPECT_FALSE(RunLock(deck).move_old_run(deck));
   EXPECT_EQ(folder.read("notes.txt"), "mine");
+}
+
+TEST(OldRun, is_moved_only_without_what_no_run_wrote) {
+  const TemporaryFolder folder;
+  const fs::path run = folder.path() / "run", deck = folder.path() / "d.toml";
+  fs::create_directories(run / "texts");
+  folder.write("run/deck.toml", kSmallDeck);
+  const auto check = [&](const fs::path& file, const std::string& override_text) {
+    check_old_run_moves_alone(deck_in(run, {override_text, "run.resume=never"}), file);
+  };
+  EXPECT_NO_THROW(check(deck, "run.seed=1"));
+  EXPECT_NO_THROW(check(run / "deck.toml", "run.seed=1")) << "the run wrote it";
+  const std::string texts = "=" + (run / "texts/*.txt").string();
+  EXPECT_NO_THROW(check_old_run_moves_alone(deck_in(run, {"data.train" + texts}), deck))
+      << "nothing is moved";
+  const std::vector<std::pair<fs::path, std::string>> all = {{run / "mine.toml", "run.seed=1"},
+                                                             {deck, "data.train" + texts},
+                                                             {deck, "data.validation" + texts},
+                                                             {deck, "data.vocab_dir=" + run.string()}};
+  for (const auto& [file, override_text] : all) {
+    const auto [message, status] = error_of([&, &file = file, &text = override_text] { check(file, text); });
+    EXPECT_EQ(status, 1);
+    EXPECT_NE(message.find("what no run wrote: "), std::string::npos) << message;
+    EXPECT_NE(message.find("another run.output_dir"), std::string::npos) << message;
+  }
+  fs::remove(run / "deck.toml");
+  EXPECT_NO_THROW(check(deck, "data.train" + texts)) << "no run is there";
 }
 
 TEST(RunLock, covers_checkpoints_wherever_they_go) {
