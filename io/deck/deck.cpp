@@ -91,13 +91,32 @@ void weigh_state(DeviceSection& device) {
   if (device.state_bytes == 0) device.state_bytes = whole(kStatesPerGradient * real(device.gradient_bytes));
 }
 
-/// Fills in what depends on other keys or on where the deck lies. Doing it twice changes nothing. Files are relative to
-/// `folder`.
-void resolve(Deck& deck, const Origins& origins, const fs::path& deck_file, const fs::path& folder) {
+/// Where a run writes.
+void resolve_folders(Deck& deck, const fs::path& deck_file) {
   auto& run = deck.run;
   if (run.name.empty()) run.name = deck_file.stem().string();
   if (run.output_dir.empty()) run.output_dir = (fs::path("runs") / run.name).string();
   if (deck.checkpoint.dir.empty()) deck.checkpoint.dir = (fs::path(run.output_dir) / "checkpoints").string();
+  const fs::path working_folder = fs::current_path();
+  make_absolute_folder(run.output_dir, working_folder);
+  make_absolute_folder(deck.checkpoint.dir, working_folder);
+}
+
+/// A resolved deck states what was a default: with another run.output_dir the checkpoints go there too, not to those of
+/// the run that it is of.
+void let_checkpoints_follow(Deck& deck, const fs::path& deck_file) {
+  Deck stated = deck, usual = deck;
+  usual.checkpoint.dir.clear();
+  resolve_folders(stated, deck_file);
+  resolve_folders(usual, deck_file);
+  if (stated.checkpoint.dir == usual.checkpoint.dir) deck.checkpoint.dir.clear();
+}
+
+/// Fills in what depends on other keys or on where the deck lies. Doing it twice changes nothing. Files are relative to
+/// `folder`.
+void resolve(Deck& deck, const Origins& origins, const fs::path& deck_file, const fs::path& folder) {
+  auto& run = deck.run;
+  resolve_folders(deck, deck_file);
   const bool is_emulated = deck.device.kind == DeviceKind::emulated;
   if (is_emulated) deck.checkpoint.interval = -1;  // there is nothing to save
   if (is_emulated && !has_sizes(deck.model)) stand_in_for_model(deck.model, deck.parallel);
@@ -108,10 +127,6 @@ void resolve(Deck& deck, const Origins& origins, const fs::path& deck_file, cons
   if (deck.optimizer.lr_decay_steps == 0) deck.optimizer.lr_decay_steps = run.train_steps;
   auto& limit = deck.pipeline.activation_limit;
   if (limit.size() == 1 && limit.front() == 0) limit.clear();
-
-  const fs::path working_folder = fs::current_path();
-  make_absolute_folder(run.output_dir, working_folder);
-  make_absolute_folder(deck.checkpoint.dir, working_folder);
 
   for (auto* sources : {&deck.data.train, &deck.data.validation}) {
     for (auto& source : *sources) make_absolute(source.file, folder);
@@ -148,6 +163,7 @@ Deck read_deck(const fs::path& file, const std::vector<std::string>& overrides, 
   const std::string text = text_of(file);
   DeckReader reader(file.string());
   reader.read(text);
+  let_checkpoints_follow(reader.deck(), file);
   for (const auto& override_text : overrides) reader.apply_override(override_text);
   Deck deck = finish(reader, file, folder.empty() ? fs::absolute(file).parent_path() : folder);
   check_traces(deck, reader.origins());

@@ -95,6 +95,23 @@ TEST(Deck, takes_directories_with_a_slash_at_their_end_as_without) {
   EXPECT_EQ(deck_of(kSmallDeck, {"run.output_dir=."}).run.output_dir, std::filesystem::current_path());
 }
 
+TEST(Deck, takes_the_checkpoints_of_a_resolved_deck_along_with_another_output_dir) {
+  const auto checkpoints_of = [](const std::vector<std::string>& first,
+                                 const std::vector<std::string>& then) {
+    const TemporaryFolder folder;
+    const auto file = folder.write("deck.toml", to_toml(deck_of(kSmallDeck, first)));
+    return read_deck(file, then).checkpoint.dir;
+  };
+  const std::string here = std::filesystem::current_path().string();
+  EXPECT_EQ(checkpoints_of({"run.output_dir=/a"}, {}), "/a/checkpoints");
+  EXPECT_EQ(checkpoints_of({"run.output_dir=/a"}, {"run.output_dir=b"}), here + "/b/checkpoints");
+  EXPECT_EQ(checkpoints_of({"run.name=a"}, {"run.name=b"}), here + "/runs/a/checkpoints")
+      << "as output_dir does";
+  EXPECT_EQ(checkpoints_of({"run.output_dir=/a", "checkpoint.dir=/c"}, {"run.output_dir=/b"}), "/c");
+  EXPECT_EQ(checkpoints_of({"run.output_dir=/a"}, {"run.output_dir=/b", "checkpoint.dir=/a/checkpoints"}),
+            "/a/checkpoints");
+}
+
 TEST(Deck, takes_overrides_by_the_type_of_their_key) {
   const Deck deck =
       deck_of(kSmallDeck, {"run.train_steps=7", "run.name=two words", "run.output_dir=\"out\"",
