@@ -13,6 +13,7 @@
 #include "app/options.hpp"
 #include "app/progress.hpp"
 #include "app/stop_signals.hpp"
+#include "app/training/checkpoint_owner.hpp"
 #include "app/training/initial_weights.hpp"
 #include "app/training/lost_checkpoints.hpp"
 #include "app/units.hpp"
@@ -96,6 +97,7 @@ RunState::RunState(RunRank& rank, Owner owner)
     place_left_checkpoint();
   });
   look_for_start();
+  check_owner();
   for (const resilience::PassedOver& file : start_.passed_over)
     rank_.console().warn("a checkpoint that is not complete is passed over: " + file.reason);
 }
@@ -149,6 +151,14 @@ void RunState::look_for_start() {
     agree_on_stop();
     if (!is_stopped_) throw;
   }
+}
+
+void RunState::check_owner() const {
+  if (is_stopped_) return;
+  rank_.on_first([&] {
+    const std::string warning = check_checkpoint_owner(rank_.deck(), start_);
+    if (!warning.empty()) rank_.console().warn(warning);
+  });
 }
 
 void RunState::on_first_patiently(const std::function<void()>& work) const {

@@ -87,6 +87,7 @@ class RunState {
   void lock_replica();
   void watch_left_locks();
   void look_for_start();
+  void check_owner() const;
   void agree_on_stop();
   void place_left_checkpoint() const;
   bool has_seat() const;

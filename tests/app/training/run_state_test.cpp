@@ -14,6 +14,7 @@
 #include "app/stop_signals.hpp"
 #include "comm/world.hpp"
 #include "io/checkpoint/checkpoint_serial.hpp"
+#include "io/run/run_files.hpp"
 #include "parallel/replica/gpt_replica.hpp"
 #include "parallel/replica/layout.hpp"
 #include "parallel/replica/pipeline_context.hpp"
@@ -180,6 +181,66 @@ TEST(RunState, goes_on_with_the_first_sample_that_no_step_has_had_whatever_its_b
   EXPECT_EQ(offset_after(deck_of_batch("16"), 100), 100 - 7 * 16) << "of replicas that shrank";
   EXPECT_EQ(offset_after("of another version", 7 * 8), 7 * 8 - 7 * 16);
   EXPECT_EQ(offset_after("of another version", {}), 0);
+}
+
+/// As a run in `folder`/RUN has it.
+std::string write_run(const io::test::TemporaryFolder& folder, const std::string& run,
+                      const std::string& checkpoints) {
+  const std::string directory = (folder.path() / run).string();
+  fs::create_directories(directory);
+  const io::Deck deck = io::test::deck_of(
+      io::test::kSmallDeck,
+      {"run.output_dir=" + directory, "checkpoint.dir=" + (folder.path() / checkpoints).string()});
+  io::write_resolved_deck(deck);
+  folder.write(run + "/events.jsonl", "");
+  return io::to_toml(deck);
+}
+
+/// How a run in `folder`/mine begins with that checkpoint.dir: what it refuses, and warns of.
+std::string refusal_and_warnings(const io::test::TemporaryFolder& folder, const std::string& checkpoints) {
+  const auto world = std::move(comm::create_thread_worlds(1, {.deadline_s = 20}).front());
+  RunRank rank(*world);
+  rank.read_deck(folder.write("deck.toml", io::test::kSmallDeck),
+                 {"run.output_dir=" + folder.path().string() + "/mine",
+                  "checkpoint.dir=" + (folder.path() / checkpoints).string()});
+  testing::internal::CaptureStderr();
+  std::string refusal;
+  try {
+    const RunState state(rank);
+  } catch (const kernels::Error& error) {
+    refusal = error.what();
+  }
+  return refusal + testing::internal::GetCapturedStderr();
+}
+
+TEST(RunState, takes_over_no_checkpoints_that_another_run_directory_says_to_be_its_own) {
+  const io::test::TemporaryFolder folder;
+  io::CheckpointInfo info;
+  info.step = 7;
+  info.model = io::test::deck_of(io::test::kSmallDeck).model;
+  const io::WholeState whole(info.model);
+  const auto write = [&](const std::string& checkpoints, const std::string& deck) {
+    info.deck = deck;
+    fs::create_directories(folder.path() / checkpoints);
+    io::write_checkpoint(folder.path() / checkpoints / "step-000007.h5", info, whole.ranges);
+  };
+  const std::string shared = write_run(folder, "sharing", "shared");
+  write("shared", shared);
+  write("other/checkpoints", write_run(folder, "other", "other/checkpoints"));
+  write("mine/checkpoints", shared);
+  for (const auto& [checkpoints, owner] :
+       {std::pair("shared", "/sharing,"), std::pair("other/checkpoints", "/other,")}) {
+    const std::string text = refusal_and_warnings(folder, checkpoints);
+    EXPECT_NE(text.find(std::string(owner) + " by its deck.toml"), std::string::npos) << text;
+    EXPECT_NE(text.find("another checkpoint.dir"), std::string::npos) << text;
+  }
+  EXPECT_EQ(refusal_and_warnings(folder, "mine/checkpoints"), "") << "a copied run";
+  fs::remove_all(folder.path() / "sharing");
+  const std::string warning = refusal_and_warnings(folder, "shared");
+  EXPECT_NE(warning.find("/shared are of a run in " + folder.path().string() + "/sharing"), std::string::npos)
+      << warning;
+  write("shared", write_run(folder, "mine", "shared"));
+  EXPECT_EQ(refusal_and_warnings(folder, "shared"), "");
 }
 
 // As where the files are on a file server that starts again.
