@@ -243,6 +243,7 @@ void Supervisor::take(const resilience::Record& record) {
   if (const auto* commit = std::get_if<resilience::CommitRecord>(&record)) {
     replicas_->on_commit(*commit);
     hangs_->on_commit(commit->parts, steady_now_s());
+    check_records();
   }
   if (!std::holds_alternative<resilience::EpochRecord>(record)) return;
   hangs_->pause(steady_now_s());
@@ -279,6 +280,21 @@ void Supervisor::take(const resilience::ServiceEvent& event) {
 void Supervisor::take(const resilience::ReplicaSeen& seen) {
   replicas_->on_seen(seen);
   if (std::exchange(warns_of_files_, false)) state_->warn_of_files(seen.data);
+}
+
+// What is gone with a run directory, also of the replicas, cannot be made again: the run ends in order, with its
+// last checkpoint.
+void Supervisor::check_records() {
+  if (stops_ || records_->are_in_place()) return;
+  store_.check_in_charge();  // one that has taken the run over may have replaced them
+  const io::Deck& deck = rank_.deck();
+  failure_ =
+      "something of " + deck.run.output_dir +
+      " was removed or moved, but this run writes there: it ends; the same command goes on from the newest "
+      "checkpoint in " +
+      deck.checkpoint.dir;
+  stops_ = true;
+  server_->wish_stop();
 }
 
 // The service has wished the stop.

@@ -23,6 +23,8 @@ class SupervisorEvents {
   /// The events to come happened at that UNIX time; without one, when they are written.
   void set_time(std::optional<double> time_s) { time_s_ = time_s; }
 
+  /// False once the file has been removed or moved.
+  bool is_in_place() { return file_.file().in_place(); }
   /// Steps done, of the events to come.
   void set_steps_done(std::int64_t steps_done) { steps_done_ = steps_done; }
   /// Incarnations up to this one ended with an earlier start of the run: no loss of this one's.

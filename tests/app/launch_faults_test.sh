@@ -290,6 +290,18 @@ tail -n 1 runs/orphaned/events.jsonl | grep -q '"event": "end".*"reason": "compl
   fail "the end: $(tail -n 2 runs/orphaned/events.jsonl)"
 echo "ok a run whose replicas outlive the supervisor to its end"
 
+# The run directory is moved away in mid-run: the run ends in order, and says why once.
+run=moved overrides=(parallel.replicas=2 $(layout 1 1 1) $endless checkpoint.interval=1000 run.max_minutes=1)
+supervise
+await_commits 20
+mv runs/moved runs/elsewhere
+got=0
+wait $supervisor || got=$?
+[ $got = 1 ] && [ "$(grep -c 'something of .*/runs/moved was removed or moved' moved.err)" = 1 ] ||
+  fail "a moved run: status $got: $(cat moved.err)"
+ls runs/moved/checkpoints/step-*.h5 >/dev/null || fail "nothing was saved of a run whose directory was moved"
+echo "ok a run directory that is moved away"
+
 # A signal to a replica that waits for others stops the run too.
 run=waiting overrides=(parallel.replicas=2 $(layout 1 1 1) $endless checkpoint.interval=1000 replicas.min_replicas=2 replicas.restart_delay_s=60)
 supervise

@@ -60,6 +60,15 @@ TEST_F(SupervisorRecordsTest, steps_of_before_a_launch_are_in_the_metrics_and_no
   EXPECT_NE(end.find("\"tracking_share\": 0"), std::string::npos) << end;
 }
 
+TEST_F(SupervisorRecordsTest, are_in_place_until_one_of_their_files_is_removed_or_moved) {
+  for (const char* name : {"metrics.jsonl", "events.jsonl"}) {
+    SupervisorRecords records(deck_, console_, 0, resilience::EffectiveTime(effective_options(deck_, 0)));
+    EXPECT_TRUE(records.are_in_place());
+    std::filesystem::rename(folder_.path() / name, folder_.path() / "moved");
+    EXPECT_FALSE(records.are_in_place()) << name;
+  }
+}
+
 TEST_F(SupervisorRecordsTest,
        the_end_has_what_replicas_have_told_of_detection_and_mitigation_in_this_launch) {
   std::filesystem::create_directories(folder_.path() / "replica-0");
