@@ -65,6 +65,21 @@ double time_of(const Record& record) {
   return std::visit([](const auto& known) { return known.time; }, record);
 }
 
+bool is_of_epoch(const Record& record, std::int64_t number) {
+  const auto* epoch = std::get_if<EpochRecord>(&record);
+  return epoch && epoch->epoch == number;
+}
+
+/// The time up to which records come before `event`. Events are told in whole ms, so that of an epoch may seem to come
+/// before its record, which it follows.
+double time_of_records(const LaunchEvent& event, const std::vector<Record>& records) {
+  if (event.event != "epoch") return event.time_s;
+  const auto number = static_cast<std::int64_t>(event.number("epoch"));
+  const auto record = std::find_if(records.begin(), records.end(),
+                                   [&](const Record& known) { return is_of_epoch(known, number); });
+  return record == records.end() ? event.time_s : std::max(event.time_s, time_of(*record));
+}
+
 }  // namespace
 
 std::optional<RecordedTime> read_recorded_time(const fs::path& run_directory,
@@ -85,7 +100,7 @@ std::optional<RecordedTime> read_recorded_time(const fs::path& run_directory,
     }
   };
   for (const LaunchEvent& event : events) {
-    take_records_until(event.time_s);
+    take_records_until(time_of_records(event, records));
     if (const auto told = service_event(event)) recorded.account.take(*told, event.time_s);
     follow(event, recorded.replicas);
     recorded.has_ended = event.event == "end";

@@ -135,6 +135,23 @@ TEST(RecordedTime, counts_a_replica_that_is_given_up_as_lost_once) {
   expect_equal(TimeByCause(run.read().spans()), run.live.until(run.now));
 }
 
+// What the survivors kept is told after the epoch, but at a time that is rounded to one before it.
+TEST(RecordedTime, takes_an_epoch_before_what_is_told_of_it) {
+  Recorded run;
+  play(run);
+  run.now = kBegin_s + 100.0001;
+  run.event("replica_lost", 1,
+            JsonObject{}.add("incarnation", 2).add("reason", "hang").add("detect_seconds", 0.05));
+  run.live.take(ReplicaLost{.id = {1, 2}, .host = "a", .detect_s = 0.05}, run.now);
+  run.now += 0.0002;
+  run.epoch({0}, EpochReason::lost);
+  run.event("epoch", {}, JsonObject{}.add("epoch", 4));
+  run.event("repeat", {}, JsonObject{}.add("kept_samples", 4).add("missing_samples", 4));
+  run.live.take(StepRepeated{.step = run.step, .kept_samples = 4, .missing_samples = 4}, run.now);
+  run.commits(5, 2, {0});
+  expect_equal(TimeByCause(run.read().spans()), run.live.until(run.now));
+}
+
 TEST(RecordedTime, goes_on_where_a_supervisor_took_living_replicas_over) {
   Recorded run;
   play(run);
