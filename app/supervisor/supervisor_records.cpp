@@ -8,6 +8,7 @@
 #include "app/effective_text.hpp"
 #include "app/launch/launch_files.hpp"
 #include "app/launch/unrecorded_steps.hpp"
+#include "app/supervisor/observed_line.hpp"
 #include "app/training/step_lines.hpp"
 #include "app/units.hpp"
 #include "comm/failure.hpp"
@@ -44,7 +45,7 @@ void SupervisorRecords::watch_iterations(bool are_crowded) {
       [this](std::int64_t step, const std::string& name, const JsonObject& details) {
         events_.write_of_step(step, name, {}, details);
       },
-      IterationWatch::Voice{.console = console_, .says_so = false, .is_crowded = are_crowded});
+      IterationWatch::Voice{.console = console_, .is_crowded = are_crowded});
 }
 
 void SupervisorRecords::set_steps_done(std::int64_t steps_done) {
@@ -213,6 +214,8 @@ void SupervisorRecords::take(const resilience::EpochRecord& epoch) {
 void SupervisorRecords::take(const resilience::ReplicaObserved& observed) {
   events_.take(observed);
   replicas_->take(observed);
+  const std::string line = are_crowded_ ? "" : observed_line(observed);
+  if (!line.empty()) console_.say(line);
 }
 
 void SupervisorRecords::take(const resilience::ReplicaLost& lost) {

@@ -63,9 +63,8 @@ FailSlowWatch::FailSlowWatch(const Parts& parts)
                      .replica = parts.replica,
                      .context = parts.context,
                      .preempted_s = [this] { return preempted_s(); }}),
-      iterations_(
-          parts.deck.detect, parts.write,
-          {.console = parts.console, .says_so = parts.judges_times, .is_crowded = !parts.judges_times}) {
+      iterations_(parts.deck.detect, parts.write,
+                  {.console = parts.console, .is_crowded = !parts.judges_times}) {
   if (!is_enabled()) return;
   std::vector<RankPlace> places = places_of(parts_.replica.control(), parts_.place);
   if (parts_.replica.control().rank() != 0) return;

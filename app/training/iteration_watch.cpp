@@ -41,7 +41,7 @@ void IterationWatch::tell(const Change& change) {
              .add("probability", change.probability)
              .add("before_ms", before_ms)
              .add("after_ms", after_ms));
-  if (!voice_.says_so) return;
+  if (voice_.is_crowded) return;
   voice_.console.say(
       format("step %lld: iterations take %.4g ms since step %lld, and took %.4g ms before (%s)",
              static_cast<long long>(change.detected_at), after_ms, static_cast<long long>(change.iteration),

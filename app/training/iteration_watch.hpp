@@ -27,8 +27,7 @@ class IterationWatch {
  public:
   struct Voice {
     Console& console;         ///< must outlive it
-    bool says_so = true;      ///< false: the console hears nothing
-    bool is_crowded = false;  ///< ranks share cores: what changes by less than kCrowdedChange is not told
+    bool is_crowded = false;  ///< ranks share cores: less than kCrowdedChange is not told, the console hears nothing
   };
   IterationWatch(const io::DetectSection& section, WriteEvent write, const Voice& voice);
 

@@ -106,6 +106,37 @@ TEST_F(SupervisorRecordsTest, tell_of_less_than_half_as_long_again_only_where_re
   }
 }
 
+TEST_F(SupervisorRecordsTest, say_what_is_slow_as_a_run_without_replicas_does_where_these_share_no_cores) {
+  const std::string slow = "\"kind\": \"rank\", \"rank\": 1, \"host\": \"b\"",
+                    details = "{\"cause\": \"compute\", \"components\": [{" + slow +
+                              ", \"factor\": 3.0, \"cause\": \"compute\"}]}";
+  for (const bool is_crowded : {true, false}) {
+    Console console(true);
+    SupervisorRecords records(deck_, console, 0, resilience::EffectiveTime(effective_options(deck_, 0)));
+    for (std::int64_t step = 0; step < 120; ++step) {
+      resilience::CommitRecord of_step = commit(step, static_cast<double>(step + 1));
+      of_step.iteration_s = (step < 60 ? 0.10 : 0.20) + 0.001 * static_cast<double>(step % 3);
+      of_step.is_crowded = is_crowded;
+      records.hand_in(resilience::Record{of_step});
+    }
+    for (const auto& [event, text] : {std::pair{"fail_slow", details},
+                                      {"healed", "{" + slow + ", \"slow_steps\": 9}"},
+                                      {"healed", std::string("{}")},
+                                      {"validation", std::string("{}")}})
+      records.hand_in(resilience::ServiceEvent{resilience::ReplicaObserved{
+          .id = {1, 1}, .observed = {.event = event, .step = 36, .details = text}}});
+    testing::internal::CaptureStdout();
+    records.write();
+    const std::string said = testing::internal::GetCapturedStdout();
+    EXPECT_EQ(said.find("(onset)") != std::string::npos, !is_crowded) << said;
+    const std::string lines =
+        "step 36: replica 1: rank 1 (b) is slow: 3 times as long (compute)\n"
+        "step 36: replica 1: rank 1 (b) has healed after 9 steps\n";
+    EXPECT_EQ(said.ends_with(lines), !is_crowded) << said;
+    EXPECT_EQ(said.find("replica 1") == std::string::npos, is_crowded) << said;
+  }
+}
+
 // The slower one's is in no file, and whoever reads them counts the first.
 TEST_F(SupervisorRecordsTest, the_end_counts_the_evaluation_that_the_events_have) {
   SupervisorRecords records(deck_, console_, 0, resilience::EffectiveTime(effective_options(deck_, 0)));
