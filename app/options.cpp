@@ -117,7 +117,7 @@ parallel::LayoutRequest layout_request(const io::Deck& deck) {
   request.most_microbatches = batch_plan(deck, samples_of_step(deck, 0), 0).microbatches();
   const int replicas = static_cast<int>(deck.parallel.replicas);
   request.microbatches = (request.most_microbatches + replicas - 1) / replicas;
-  request.may_have_fewer = replicas == 1 && deck.mitigate.strategies.has(io::Mitigation::microbatches);
+  request.may_have_fewer = may_mitigate(deck) && deck.mitigate.strategies.has(io::Mitigation::microbatches);
   if (request.may_have_fewer)
     request.most_microbatches = most_microbatches(request.microbatches, request.grid.data);
   request.has_peers = replicas > 1;
@@ -162,8 +162,16 @@ std::vector<resilience::Strategy> allowed_strategies(const io::MitigateSection& 
   return allowed;
 }
 
+bool may_mitigate(const io::Deck& deck) { return deck.parallel.replicas == 1; }
+
+std::string idle_strategies(const io::Deck& deck) {
+  if (may_mitigate(deck) || deck.mitigate.strategies.empty()) return {};
+  return std::string("mitigate.strategies has no effect ") + kNoMitigation +
+         ": what is slow is told of, and nothing is done against it; strategies = [] says so";
+}
+
 std::size_t spare_bytes(const io::Deck& deck, const parallel::Layout& layout, bool swap_fits) {
-  const bool may_swap = swap_fits && deck.mitigate.strategies.has(io::Mitigation::swap);
+  const bool may_swap = swap_fits && may_mitigate(deck) && deck.mitigate.strategies.has(io::Mitigation::swap);
   return may_swap ? parallel::spare_bytes(layout) : 0;
 }
 

@@ -68,6 +68,12 @@ resilience::AdaptationSettings adaptation_settings(const io::Deck& deck);
 parallel::TransferModel healthy_transfers(const io::Deck& deck, const parallel::Layout& layout);
 /// What the deck allows against what is slow.
 std::vector<resilience::Strategy> allowed_strategies(const io::MitigateSection& section);
+/// Whether anything can be done against what is slow: not where there are several replicas.
+bool may_mitigate(const io::Deck& deck);
+/// Why nothing is done where may_mitigate() says no.
+inline constexpr char kNoMitigation[] = "with parallel.replicas > 1";
+/// A warning where the deck states strategies of which none is used; else empty.
+std::string idle_strategies(const io::Deck& deck);
 /// What each rank keeps for a change of places from the start on, bytes: 0 where the deck allows none, or
 /// `swap_fits` (parallel::swap_bytes) says that there is no room for one.
 std::size_t spare_bytes(const io::Deck& deck, const parallel::Layout& layout, bool swap_fits);

@@ -6,6 +6,7 @@
 #include "app/console.hpp"
 #include "app/fault_options.hpp"
 #include "app/launch/interrupts.hpp"
+#include "app/options.hpp"
 #include "app/supervisor/supervisor.hpp"
 #include "app/training/banner.hpp"
 #include "comm/world.hpp"
@@ -107,6 +108,7 @@ int launch_command(const std::vector<std::string>& arguments, const Build& build
     if (const auto end = standing->take_charge([&] { return interrupts.take().any; }, rank.console()))
       return end_with(*end, rank);
   for (const std::string& warning : faults_without_link(rank.deck())) rank.console().warn(warning);
+  if (const auto warning = idle_strategies(rank.deck()); !warning.empty()) rank.console().warn(warning);
   const double started_s = kernels::steady_now_s();
   while (!supervise(rank, build, standing.get(), started_s, interrupts))
     if (has_own_checkpoints(rank.deck())) rank.go_on();

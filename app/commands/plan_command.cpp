@@ -107,7 +107,7 @@ std::vector<std::string> missing_data(const io::Deck& deck) {
 /// on is known where it runs.
 std::vector<std::string> possible_strategies(const io::Deck& deck, const parallel::Layout& layout,
                                              const kernels::Device& device, bool swap_fits) {
-  if (deck.parallel.replicas > 1) return {};
+  if (!may_mitigate(deck)) return {};
   const bool has_rings =
       device.kind() != kernels::DeviceKind::cpu || deck.device.kind == io::DeviceKind::cuda;  // on paper
   const resilience::Possibilities run{.allowed = allowed_strategies(deck.mitigate),
@@ -122,6 +122,14 @@ std::vector<std::string> possible_strategies(const io::Deck& deck, const paralle
   for (const resilience::Strategy strategy : resilience::possible_strategies(run))
     names.emplace_back(resilience::name_of(strategy));
   return names;
+}
+
+/// "ring, swap", or why there are none.
+std::string strategies_text(const io::Deck& deck, const std::vector<std::string>& names) {
+  if (!may_mitigate(deck)) return std::string("nothing, ") + kNoMitigation;
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text.empty() ? "nothing" : text;
 }
 
 /// What a run takes beside what its layout tells, bytes.
@@ -226,10 +234,8 @@ void print_text(const io::Deck& deck, const parallel::Layout& layout, const Devi
   for (std::size_t link = 0; link < tolerances.size(); ++link)
     std::printf("link %zu-%zu tolerates a delay of %.4g ms at 1%% loss\n", link, link + 1,
                 1e3 * tolerances[link]);
-  std::string strategies;
-  for (const std::string& name : possible_strategies(deck, layout, *choice.device, besides.swap.has_value()))
-    strategies += (strategies.empty() ? "" : ", ") + name;
-  std::printf("against what becomes slow: %s\n", strategies.empty() ? "nothing" : strategies.c_str());
+  const auto names = possible_strategies(deck, layout, *choice.device, besides.swap.has_value());
+  std::printf("against what becomes slow: %s\n", strategies_text(deck, names).c_str());
   if (layout.grid.pipeline > 1) std::printf("\n%s", parallel::draw_gantt(layout.schedule, timeline).c_str());
 }
 

@@ -123,7 +123,8 @@ void resolve(Deck& deck, const Origins& origins, const fs::path& deck_file, cons
   if (deck.model.ffn_hidden_size == 0) deck.model.ffn_hidden_size = 4 * deck.model.hidden_size;
   if (is_emulated && !deck.model.is_placeholder) weigh_messages(deck);
   if (is_emulated) weigh_state(deck.device);
-  if (!deck.detect.enabled && !origins.is_set("mitigate.strategies")) deck.mitigate.strategies.clear();
+  const bool is_mitigated = deck.detect.enabled && deck.parallel.replicas == 1;
+  if (!is_mitigated && !origins.is_set("mitigate.strategies")) deck.mitigate.strategies.clear();
   if (deck.optimizer.lr_decay_steps == 0) deck.optimizer.lr_decay_steps = run.train_steps;
   auto& limit = deck.pipeline.activation_limit;
   if (limit.size() == 1 && limit.front() == 0) limit.clear();

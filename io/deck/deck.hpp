@@ -131,7 +131,7 @@ struct DetectSection {
 
 /// Doing what pays against what is slow (Greyhound, ATC 2025).
 struct MitigateSection {
-  /// Resolved: empty where nothing is detected.
+  /// Resolved: empty where nothing is detected or there are several replicas, unless the deck states some.
   ChoiceList<Mitigation> strategies = {Mitigation::ring, Mitigation::swap};
   Choice<RestartElsewhere> restart = RestartElsewhere::never;
   double restart_cost_s = 0;  ///< 0: estimated

@@ -43,7 +43,8 @@ void add_mitigate(Keys& keys) {
       "What may be done while training goes on, once the time lost has reached its cost: microbatches = "
       "slow pipelines compute fewer of a step, so that sums agree to rounding alone; ring = gradients go "
       "round without a slow link; swap = tensor groups exchange their places in the layout. The last two "
-      "keep every bit (of NCCL's sums: to rounding). None without detect.enabled.");
+      "keep every bit (of NCCL's sums: to rounding). None without detect.enabled, nor with "
+      "parallel.replicas > 1: slow ranks are told of there.");
   mitigate(
       "restart", &S::restart,
       "exit = where other hosts can be had, a run that has lost what a restart costs writes a checkpoint "

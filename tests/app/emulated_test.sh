@@ -82,4 +82,6 @@ few='parallel.pipeline_parallel_size=2 inject.0.stages=[0,1] parallel.data_paral
 possible '' $few pipeline.activation_limit=4
 possible '"microbatches"' $few pipeline.activation_limit=5
 "$TENAX" plan $deck | grep -qx 'against what becomes slow: swap' || fail "the plan does not say what can be done"
+"$TENAX" plan $deck parallel.replicas=2 | grep -qx 'against what becomes slow: nothing, with parallel.replicas > 1' ||
+  fail "the plan does not say why nothing can be done"
 echo "ok possible"

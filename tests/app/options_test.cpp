@@ -85,6 +85,15 @@ TEST(Options, every_strategy_of_a_deck_is_allowed_and_a_restart_where_it_says_so
     EXPECT_EQ(resilience::name_of(all[i]), deck.mitigate.strategies.words()[i]);
 }
 
+TEST(Options, strategies_that_replicas_do_not_use_are_told_of) {
+  io::Deck deck;
+  EXPECT_EQ(idle_strategies(deck), "");
+  deck.parallel.replicas = 2;
+  EXPECT_NE(idle_strategies(deck).find("no effect with parallel.replicas > 1"), std::string::npos);
+  deck.mitigate.strategies.clear();
+  EXPECT_EQ(idle_strategies(deck), "");
+}
+
 TEST(Options, a_fault_keeps_its_time_its_link_and_its_kind) {
   io::Deck deck;
   io::InjectEntry delay, cut;
