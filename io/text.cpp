@@ -57,6 +57,11 @@ bool is_utf8(std::string_view text) {
   return true;
 }
 
+std::string_view without_byte_order_mark(std::string_view text) {
+  constexpr std::string_view kMark = "\xEF\xBB\xBF";
+  return text.starts_with(kMark) ? text.substr(kMark.size()) : text;
+}
+
 std::size_t control_length(std::string_view text) {
   const unsigned lead = byte_at(text, 0);
   if (lead < 0x20 || lead == 0x7F) return 1;

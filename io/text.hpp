@@ -17,6 +17,8 @@ bool is_utf8(std::string_view text);
 /// Bytes of the control character (U+0000 to U+001F, U+007F to U+009F) at the front of `text`; 0 if
 /// there is none. `text` is not empty.
 std::size_t control_length(std::string_view text);
+/// `text` without the byte order mark that Windows' programs may have put at its front.
+std::string_view without_byte_order_mark(std::string_view text);
 /// Names the character at the front of `text`: "U+0481", or "the byte 0xff" where it is not UTF-8.
 std::string character_name(std::string_view text);
 

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "io/csv_fields.hpp"
+#include "io/text.hpp"
 #include "io/whole_file.hpp"
 #include "kernels/error.hpp"
 
@@ -71,7 +72,7 @@ FaultTrace read_fault_trace(const std::filesystem::path& file, const FaultTrace:
   std::string text;
   if (const auto failure = read_text_file(file, text))
     throw Error(Scope::rank, "cannot open " + file.string() + ": " + failure.message());
-  std::istringstream lines(text);
+  std::istringstream lines{std::string(without_byte_order_mark(text))};
   std::vector<FaultTrace::Point> points;
   std::size_t number_of_line = 0;
   for (std::string raw; std::getline(lines, raw);) {

@@ -8,15 +8,12 @@
 namespace tenax::io {
 namespace {
 
-constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 constexpr int kMostDots = 32;
 
 /// Walks over a text and stops at what is outside of quotes and comments.
 class SyntaxScan {
  public:
-  explicit SyntaxScan(std::string_view text) : rest_(text) {
-    if (rest_.starts_with(kByteOrderMark)) rest_.remove_prefix(kByteOrderMark.size());
-  }
+  explicit SyntaxScan(std::string_view text) : rest_(without_byte_order_mark(text)) {}
 
   void run() {
     int dots = 0;  // of the key, or number, that began last

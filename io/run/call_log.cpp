@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "io/csv_fields.hpp"
+#include "io/text.hpp"
 #include "io/whole_file.hpp"
 #include "kernels/error.hpp"
 
@@ -81,7 +82,7 @@ CallLog read_call_log(const std::filesystem::path& file) {
     throw Error(Scope::rank, "cannot open " + file.string() + ": " + failure.message());
   LogLines lines;
   std::size_t number_of_line = 0;
-  for (std::string_view rest = text; !rest.empty();) {
+  for (std::string_view rest = without_byte_order_mark(text); !rest.empty();) {
     const auto end = std::min(rest.find('\n'), rest.size() - 1);
     ++number_of_line;
     const std::string fault = lines.add(trimmed(rest.substr(0, end + (rest[end] != '\n'))));

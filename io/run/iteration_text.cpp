@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "io/csv_fields.hpp"
+#include "io/text.hpp"
 #include "io/whole_file.hpp"
 #include "kernels/error.hpp"
 
@@ -23,6 +24,7 @@ std::string read_iteration_text(const std::filesystem::path& file) {
   std::string text;
   if (const auto failure = read_text_file(file, text))
     throw Error(Scope::rank, file.string() + ": cannot be read: " + failure.message());
+  text.erase(0, text.size() - without_byte_order_mark(text).size());
   return text;
 }
 

@@ -296,6 +296,8 @@ TEST(FaultTrace, of_factors_begins_at_1_and_has_nothing_below) {
 
 TEST(FaultTrace, is_read_with_or_without_a_header_whatever_the_line_ends) {
   for (const char* text : {"seconds,delay_ms\n0,1.5\n10,2e1\n", "0,1.5\n10,20",
+                           "\xEF\xBB\xBF"
+                           "0,1.5\n10,20",
                            "# made by hand\r\n\r\n"
                            " seconds , delay_ms\r\n 0 , 1.5\r\n"
                            "10,20.0\r\n"}) {

@@ -19,9 +19,10 @@ std::string fault_of(const TemporaryFolder& folder, const std::string& text) {
 
 TEST(CallLog, reads_each_kind_of_call_once) {
   const TemporaryFolder folder;
-  folder.write("rank-0.csv",
-               "# of a test\nseconds,call,bytes,ranks\n1.5,MPI_Allreduce,4096,4\r\n\n2,MPI_Send,8,2\n"
-               "2, MPI_Allreduce ,4096,4\n2.25,MPI_Allreduce,4096,2");
+  folder.write(
+      "rank-0.csv",
+      "\xEF\xBB\xBF# of a test\nseconds,call,bytes,ranks\n1.5,MPI_Allreduce,4096,4\r\n\n2,MPI_Send,8,2\n"
+      "2, MPI_Allreduce ,4096,4\n2.25,MPI_Allreduce,4096,2");
   const CallLog log = read_call_log(folder.path() / "rank-0.csv");
   EXPECT_EQ(log.seconds, (std::vector<double>{1.5, 2, 2, 2.25}));
   EXPECT_EQ(log.kind_of_call, (std::vector<std::uint32_t>{0, 1, 0, 2}));

@@ -44,6 +44,12 @@ TEST(IterationTimes, come_from_the_named_columns_of_a_table) {
   EXPECT_EQ(masked_of(times), (std::vector<std::int64_t>{7}));
 }
 
+TEST(IterationTimes, may_stand_behind_a_byte_order_mark) {
+  const TemporaryFolder folder;
+  folder.write("a.csv", "\xEF\xBB\xBFiteration,seconds\r\n1,1\r\n3,2\r\n");
+  EXPECT_EQ(read_iteration_times(folder.path() / "a.csv").size(), 2U);
+}
+
 TEST(IterationTimes, name_the_line_of_a_table_that_is_wrong) {
   const TemporaryFolder folder;
   const std::string header = "iteration,seconds\n0,1\n";
