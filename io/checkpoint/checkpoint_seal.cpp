@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "io/checksum.hpp"
+#include "io/first_bytes.hpp"
 #include "io/posix_file.hpp"
 #include "kernels/error.hpp"
 
@@ -40,13 +41,6 @@ Seal parse(const std::string& text) {
   return {file_bytes, checksum};
 }
 
-/// The first bytes of the file as text, at most kSealBytes.
-std::string read_head(const PosixFile& file, std::int64_t size) {
-  std::string text(static_cast<std::size_t>(std::min(size, kSealBytes)), '\0');
-  file.read(std::as_writable_bytes(std::span(text)), 0);
-  return text;
-}
-
 }  // namespace
 
 std::string render(const Seal& seal) {
@@ -63,7 +57,7 @@ Seal read_seal(const fs::path& path) { return read_seal(PosixFile::open_to_read(
 Seal read_seal(const PosixFile& file) {
   const fs::path& path = file.path();
   const std::int64_t size = file.size();
-  const std::string text = read_head(file, size);
+  const std::string text = first_bytes(file, kSealBytes);
   const std::string_view magic = std::string_view(kMagic).substr(0, text.size());
   if (!text.starts_with(magic)) fail(path, "is not a tenax checkpoint");
   const Seal seal = parse(text);

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "io/first_bytes.hpp"
 #include "io/json_parse.hpp"
 #include "io/whole_file.hpp"
 
@@ -55,14 +56,12 @@ void refuse_other_formats(const fs::path& path) {
       {"PK\3\4", kPickled},
       {"\x80\2", kPickled},
       {"\x89HDF", "it is an HDF5 file; tenax reads Hugging Face's safetensors"},
-      {"tenax checkpoint",
+      {kCheckpointMagic,
        "it is a checkpoint of tenax, which generate, evaluate, export, run.resume and "
        "model.init_weights take as it is"},
       {"GGUF", "it is a GGUF file; tenax reads Hugging Face's safetensors"},
   }};
-  const PosixFile file = PosixFile::open_to_read(path);
-  std::string head(static_cast<std::size_t>(std::min<std::int64_t>(file.size(), 16)), '\0');
-  file.read(std::as_writable_bytes(std::span(head)), 0);
+  const std::string head = first_bytes(PosixFile::open_to_read(path), kCheckpointMagic.size());
   for (const Format& format : kFormats)
     if (head.starts_with(format.magic)) refuse_safetensors(path, std::string(format.what));
 }

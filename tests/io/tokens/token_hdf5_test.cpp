@@ -236,6 +236,9 @@ TEST(TokenHdf5File, that_is_none_or_cut_short_is_refused) {
   const auto path = folder.write("a.h5", "not HDF5");
   EXPECT_EQ(error_of([&] { read_token_file_info(path); }).first,
             "token file " + path.string() + ": it is not a whole HDF5 file");
+  const auto checkpoint = folder.write("step.h5", "tenax checkpoint 1\n");
+  EXPECT_EQ(error_of([&] { read_token_file_info(checkpoint); }).first,
+            "token file " + checkpoint.string() + ": it is a checkpoint of tenax, not tokens");
   const auto whole = folder.path() / "b.h5";
   const auto writer = TokenWriter::create(whole, *Tokenizer::create("bytes", ""), {});
   writer->append(periodic(200000, 251));
