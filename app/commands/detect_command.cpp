@@ -56,7 +56,8 @@ io::IterationTimes iterations_of(const fs::path& path) {
   const auto periods = resilience::find_call_iterations(log);
   if (!periods)
     print_notice(path.string() + ": its " + std::to_string(log.seconds.size()) +
-                 " calls show no iterations: they have no period");
+                 " calls show no iterations: they have no period (of a run of tenax give its directory, "
+                 "whose metrics.jsonl has the iterations' times)");
   for (const resilience::CallIteration& period : periods.value_or(std::vector<resilience::CallIteration>()))
     times.push_back({.iteration = static_cast<std::int64_t>(times.size()),
                      .seconds = period.seconds,

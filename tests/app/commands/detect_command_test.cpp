@@ -70,6 +70,11 @@ TEST_F(DetectCommand, prints_nothing_where_nothing_changed) {
   EXPECT_TRUE(outcome.lines.empty());
 }
 
+TEST_F(DetectCommand, says_where_a_run_of_tenax_has_the_times_that_its_calls_do_not_show) {
+  const std::string log = write("rank-0.csv", "seconds,call,bytes,ranks\n1,MPI_Send,8,2\n2,MPI_Recv,4,2\n");
+  EXPECT_NE(detect({log}).errors.find("no period (of a run of tenax give its directory"), std::string::npos);
+}
+
 TEST_F(DetectCommand, is_causal) {
   const std::vector<json> all = detect({slow_from_60_to_99(160)}).lines;
   for (int length = 20; length < 160; ++length) {
