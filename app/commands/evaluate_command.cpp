@@ -47,9 +47,10 @@ std::vector<std::int64_t> bytes_of_token_if_known(const CommandLine& line, const
                                                   const TokenizerChoice& choice) {
   const bool is_asked = line.has("vocab") || line.has("tokenizer");
   if (!file.ends_with(".bin") || is_asked || choice.has_vocabulary()) return bytes_of_token(file, choice);
+  const std::string place =
+      choice.vocab_dir.empty() ? "in no folder that is known" : "not in " + choice.vocab_dir;
   print_notice("bits per byte stay unknown: " + choice.checkpoint.who +
-               " is of GPT-2's tokens, whose encoder.json and vocab.bpe are not in \"" + choice.vocab_dir +
-               "\" (--vocab DIR)");
+               " is of GPT-2's tokens, whose encoder.json and vocab.bpe are " + place + " (--vocab DIR)");
   return {};
 }
 

@@ -6,6 +6,7 @@
 
 #include "app/options.hpp"
 #include "app/units.hpp"
+#include "kernels/cuda_device.hpp"
 #include "kernels/error.hpp"
 #include "kernels/host.hpp"
 #include "parallel/replica/layout.hpp"
@@ -21,7 +22,16 @@ namespace {
 constexpr double kModelDeadline_s = 600;
 constexpr std::int64_t kPieceElements = std::int64_t{8} << 20;
 
+/// In the words of the option, not of a deck's key.
+void check_cuda_is_here() {
+  const kernels::CudaPresence presence = kernels::cuda_presence();
+  if (presence.devices > 0) return;
+  throw kernels::Error(kernels::Scope::rank,
+                       "--device cuda: " + presence.reason + "; --device cpu or auto takes what is there");
+}
+
 DeviceChoice device_of(const ModelOptions& options) {
+  if (options.device == io::DeviceKind::cuda) check_cuda_is_here();
   io::Deck deck;
   deck.device.kind = options.device;
   try {

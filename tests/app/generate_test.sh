@@ -86,6 +86,7 @@ refuses 1 'absent.txt' silent --prompt-file absent.txt
 refuses 2 'token 255' silent --prompt "$(printf 'a\377')"
 refuses 2 'vocab' silent --prompt a --tokenizer gpt2
 refuses 2 'top-p' silent --prompt a --top-p 2
+[ -e /dev/nvidia0 ] || refuses 1 '^tenax: --device cuda: .*; --device cpu or auto' silent --prompt a --device cuda
 unstated() { "$TENAX" generate runs/one/checkpoints/step-000003.h5 --prompt a >out.log 2>err.log; }
 refuses 1 'does not say what its 211 tokens stand for: give --tokenizer' unstated
 echo "ok generate"
@@ -97,6 +98,9 @@ elsewhere --json || fail "no loss without a vocabulary: $(cat err.log)"
 [ "$(number tokens out.log)" = 2304 ] && [ "$(number bits_per_byte out.log)" = null ] || fail "$(cat out.log)"
 grep -q 'bits per byte stay unknown.*nowhere' err.log || fail "no notice: $(cat err.log)"
 refuses 1 'nowhere' elsewhere --vocab nowhere
+must_train 1 $golden/golden.toml run.name=unplaced run.train_steps=1 data.tokenizer=gpt2
+"$TENAX" evaluate runs/unplaced/checkpoints/step-000001.h5 --data validation.bin >out.log 2>err.log
+grep -q 'encoder.json and vocab.bpe are in no folder that is known' err.log || fail "no notice: $(cat err.log)"
 echo "ok evaluate without a vocabulary"
 
 # GPT-2's tokens, where its vocabulary is.
