@@ -94,7 +94,9 @@ constexpr std::array<Entry, 17> kCommands = {{
      "vocabulary is known, by the run's deck or by DIR with GPT-2's encoder.json and vocab.bpe, vocab.json,\n"
      "merges.txt, tokenizer_config.json and generation_config.json too: AutoTokenizer and pipeline() take "
      "the\n"
-     "folder. Models of more than BYTES become FILE-00001-of-0000N.safetensors and an index.\n"},
+     "folder. Models of more than BYTES become FILE-00001-of-0000N.safetensors and an index. Texts of "
+     "another\n"
+     "model in the folder are not overwritten.\n"},
     {"inspect",
      "tenax inspect CKPT.h5 | RUNDIR | TOKENS.h5 | TOKENS.bin\n"
      "       tenax inspect CKPT.h5 --where NAME[I:J]",

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "io/checkpoint/export_place.hpp"
 #include "io/hugging_face/gpt2_model.hpp"
 #include "io/hugging_face/hugging_face_files.hpp"
 #include "io/hugging_face/safetensors.hpp"
@@ -145,13 +146,14 @@ void export_safetensors(const VerifiedCheckpoint& checkpoint, const fs::path& ou
   if (shards.size() > 1 && fs::exists(out, none))
     throw Error(Scope::rank, out.string() + " exists and would be loaded instead of the " +
                                  std::to_string(shards.size()) + " files beside it: remove it first");
+  const std::map<std::string, std::string> texts = texts_of(info, options);
+  check_texts_beside(out, texts);
   std::vector<std::unique_ptr<SafetensorsWriter>> writers;  // all at once: a full disk shows now
   for (std::size_t i = 0; i < shards.size(); ++i)
     writers.push_back(std::make_unique<SafetensorsWriter>(file_of(i, shards.size(), out),
                                                           tensors_of(shards[i]), options.dtype));
   std::vector<std::unique_ptr<AtomicFile>> files;
-  for (const auto& [name, text] : texts_of(info, options))
-    files.push_back(begin_text(out.parent_path() / name, text));
+  for (const auto& [name, text] : texts) files.push_back(begin_text(out.parent_path() / name, text));
   if (shards.size() > 1) files.push_back(begin_text(index_of(out), index_text(shards, out, options.dtype)));
   for (std::size_t i = 0; i < shards.size(); ++i)
     for (const NamedShape& parameter : shards[i]) append_parameter(*writers[i], checkpoint, parameter);

@@ -314,6 +314,27 @@ TEST_F(Convert, another_architecture_is_named_before_its_tensors_are_missed) {
   EXPECT_SAYS(error_of([&] { import_safetensors(directory_, checkpoint_, {}); }), "model_type is \"llama\"");
 }
 
+TEST_F(Convert, exports_of_several_models_do_not_share_a_folder_unless_they_share_its_texts) {
+  import_safetensors(write_weights(), checkpoint_, 4);
+  const auto two_heads = directory_ / "two.h5", out = directory_ / "out";
+  import_safetensors(weights_, two_heads, 2);
+  std::filesystem::create_directory(out);
+  const auto write = [&](const std::filesystem::path& from, const char* name, const char* dtype) {
+    export_safetensors(open_verified_checkpoint(from), out / name, {.dtype = dtype});
+  };
+  write(checkpoint_, "a.safetensors", "F32");
+  write(checkpoint_, "b.safetensors", "BF16");
+  const auto names = names_in(out);
+  EXPECT_SAYS(error_of([&] { write(two_heads, "c.safetensors", "F32"); }),
+              "config.json is not what belongs to c.safetensors");
+  EXPECT_SAYS(error_of([&] { write(two_heads, "a.safetensors", "F32"); }), "export into another folder");
+  EXPECT_EQ(names_in(out), names);
+  EXPECT_EQ(read_gpt2_config(out), kTinyModel);
+  std::filesystem::remove(out / "b.safetensors");
+  write(two_heads, "a.safetensors", "F32");
+  EXPECT_EQ(read_gpt2_config(out)->num_attention_heads, 2);
+}
+
 TEST_F(Convert, a_known_tokenizer_is_written_as_hugging_face_keeps_it) {
   write_weights();
   import_safetensors(weights_, checkpoint_, 4);
