@@ -240,7 +240,7 @@ void SupervisorRecords::take(const resilience::StepValidated& event) {
   events_.write_of_step(validated.done, "evaluation", {}, JsonObject{}.add("seconds", validated.seconds));
   if (tensorboard_) tensorboard_->validation(validated.done, validated.loss);
   if (validated.done == steps_done_ && last_commit_s_ > 0) last_commit_s_ += validated.seconds;
-  console_.say(validation_line(validated.done, validated.loss));
+  console_.say(validation_line(deck_, validated.done, validated.loss));
 }
 
 }  // namespace tenax::app

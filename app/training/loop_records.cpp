@@ -41,7 +41,7 @@ void LoopRecords::observed(std::int64_t step, const std::string& name, const io:
 void LoopRecords::validation(std::int64_t steps_done, double loss, double seconds) {
   run_.validation(steps_done, loss);
   if (options_.peers) options_.peers->on_validated({.done = steps_done, .loss = loss, .seconds = seconds});
-  options_.console.say(validation_line(steps_done, loss));
+  options_.console.say(validation_line(options_.deck, steps_done, loss));
 }
 
 void LoopRecords::adaptations(const std::vector<resilience::AdaptationEvent>& events) {

@@ -7,9 +7,10 @@
 
 namespace tenax::app {
 
-std::string validation_line(std::int64_t steps_done, double loss) {
-  return format("validation after %lld steps: loss %.5f, perplexity %.4g", static_cast<long long>(steps_done),
-                loss, std::exp(loss));
+std::string validation_line(const io::Deck& deck, std::int64_t steps_done, double loss) {
+  const std::string text = format("validation after %lld steps: ", static_cast<long long>(steps_done));
+  if (deck.device.kind == io::DeviceKind::emulated) return text + "no loss, as passes compute nothing";
+  return text + format("loss %.5f, perplexity %.4g", loss, std::exp(loss));
 }
 
 StepLines::StepLines(const io::Deck& deck, const parallel::Layout& layout, Console& console,

@@ -11,7 +11,8 @@
 
 namespace tenax::app {
 
-std::string validation_line(std::int64_t steps_done, double loss);
+/// On the emulated device there is no loss.
+std::string validation_line(const io::Deck& deck, std::int64_t steps_done, double loss);
 
 /// A line each run.log_interval steps, with the means since the line before; progress in between.
 class StepLines {

@@ -4,6 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
+
+#include "app/training/step_lines.hpp"
 
 namespace tenax::app {
 namespace {
@@ -52,6 +55,14 @@ TEST(ProgressLine, of_a_device_without_data_has_neither_loss_nor_rate) {
   StepReport emulated = report();
   emulated.has_data = false;
   EXPECT_TRUE(progress_line(emulated, 80).ends_with(".] 500/1000, 1:03 left"));
+}
+
+TEST(ValidationLine, has_a_loss_where_one_is_computed) {
+  io::Deck deck;
+  EXPECT_EQ(validation_line(deck, 3, 0), "validation after 3 steps: loss 0.00000, perplexity 1");
+  deck.device.kind = io::DeviceKind::emulated;
+  EXPECT_EQ(validation_line(deck, 3, std::numeric_limits<double>::quiet_NaN()),
+            "validation after 3 steps: no loss, as passes compute nothing");
 }
 
 }  // namespace
