@@ -13,6 +13,7 @@
 #include "app/progress.hpp"
 #include "app/units.hpp"
 #include "io/json.hpp"
+#include "io/tokens/token_bytes.hpp"
 #include "io/tokens/token_hdf5.hpp"
 #include "kernels/error.hpp"
 
@@ -120,8 +121,10 @@ int evaluate_command(const std::vector<std::string>& arguments) {
                        io::claim_of_token_file(data));
   const std::vector<std::int64_t> lengths = bytes_of_token_if_known(line, data, choice);
   if (data.ends_with(".h5")) io::verify_old_token_file(data);
-  const auto file = io::TokenFile::open(data, choice.name, {.seq_length = 1, .vocab_size = config.vocab_size},
-                                        choice.vocab_dir);
+  const auto file =
+      io::TokenFile::open(data, choice.name, {.vocab_size = config.vocab_size}, choice.vocab_dir);
+  if (file->size() < 2)
+    io::refuse_tokens(data, "too short: it has one token, and a file's first is not scored");
   if (!line.has("json")) {
     std::printf("on %s\n", model.device_name().c_str());
     std::fflush(stdout);

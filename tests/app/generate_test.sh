@@ -56,7 +56,7 @@ refuses 2 'device must be one of auto, cpu, cuda' evaluate --data validation.bin
 refuses 2 'threads must be' evaluate --data validation.bin --threads 0
 refuses 1 'absent.bin' evaluate --data absent.bin
 head -c 2 validation.bin >single.bin
-refuses 1 'too short' evaluate --data single.bin
+refuses 1 'too short: it has one token' evaluate --data single.bin
 printf '\001\000\377\000' >beyond.bin
 refuses 1 'token 255 at position 1' evaluate --data beyond.bin
 
