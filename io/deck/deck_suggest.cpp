@@ -102,9 +102,12 @@ std::string nearest_key(const std::string& section, const std::string& name) {
   int least = std::numeric_limits<int>::max();
   std::string nearest;
   for (const auto& key : deck_keys()) {
-    const int distance = distance_from_meant(meant, key.name) + (key.section == section ? 0 : kOtherSection);
-    if (distance >= least) continue;
-    least = distance;
+    const bool is_elsewhere = key.section != section;
+    const int distance = distance_from_meant(meant, key.name);
+    const bool is_alike = distance < static_cast<int>(meant.size());
+    const int cost = distance + (is_elsewhere ? kOtherSection : 0);
+    if (cost >= least || (is_elsewhere && !is_alike && !section.empty())) continue;
+    least = cost;
     nearest = key.full_name();
   }
   return nearest;

@@ -18,8 +18,8 @@ int distance_from_meant(const std::string& name, const std::string& known);
 std::string nearest_name(const std::string& name, const std::vector<std::string>& known);
 std::string nearest_section(const std::string& name);
 /// The likeliest key, as "section.key". A key of another section counts as two edits further, so
-/// that a key in the wrong section is found. Other trainers' names ("learning_rate", "n_embd") are
-/// known.
+/// that a key in the wrong section is found; but not one that shares nothing with `name`. Other
+/// trainers' names ("learning_rate", "n_embd") are known.
 std::string nearest_key(const std::string& section, const std::string& name);
 
 /// "; did you mean NAME?", or nothing where `name` is empty.

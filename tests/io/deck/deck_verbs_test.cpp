@@ -68,7 +68,8 @@ INSTANTIATE_TEST_SUITE_P(
             "verbs.devices: verbs.devices names \"mlx5_0:0\", which is not \"NAME\" or \"NAME:PORT\", with "
             "\"@N\" behind it for one rank"},
         Refusal{"verbs.devices=[a, b, a]", "verbs.devices: verbs.devices names \"a\" twice"},
-        Refusal{"verbs.device=a", "verbs.device: unknown key verbs.device; did you mean verbs.devices?"}));
+        Refusal{"verbs.device=a", "verbs.device: unknown key verbs.device; did you mean verbs.devices?"},
+        Refusal{"verbs.foo=1", "verbs.foo: unknown key verbs.foo; did you mean verbs.devices?"}));
 
 TEST(VerbsDeck, is_a_runs_transport_between_replicas_too) {
   const TemporaryFolder folder;
