@@ -134,13 +134,13 @@ std::string strategies_text(const io::Deck& deck, const std::vector<std::string>
 
 /// What a run takes beside what its layout tells, bytes.
 struct Besides {
-  std::optional<std::size_t> swap;  ///< of a rank, for a change of places; none: there is no room
+  std::optional<std::size_t> swap;  ///< of a rank, for a change of places; none: no room, or no other
   std::size_t spare;                ///< of that, from the start on
   std::size_t host;                 ///< of all ranks, of their hosts' memory, `spare` with it
 
   Besides(const io::Deck& deck, const parallel::Layout& layout, const parallel::MemoryRoom& room,
           const kernels::Device& device)
-      : swap(parallel::swap_bytes(layout, room)),
+      : swap(layout.grid.ranks() > 1 ? parallel::swap_bytes(layout, room) : std::nullopt),
         spare(spare_bytes(deck, layout, swap.has_value())),
         host(host_bytes(layout, device)) {
     if (device.is_host_memory()) host += spare * static_cast<std::size_t>(layout.grid.ranks());

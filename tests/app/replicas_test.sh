@@ -102,6 +102,8 @@ grep -q "^  members  *0, 1, since epoch" inspect.txt && grep -q "^  replica 1 .*
 echo "ok records"
 
 "$TENAX" plan $deck --json parallel.replicas=2 $(layout 1 1 1) | grep -q '"replica_bytes": [1-9]' || fail "the plan has no bytes between replicas"
+"$TENAX" plan $deck --json $(layout 2 1 1) | grep -q '"swap_bytes": [1-9]' || fail "two ranks could not change places"
+"$TENAX" plan $deck --json $(layout 1 1 1) | grep -q '"swap_bytes": null' || fail "one rank has nobody to change places with"
 got=0
 train 2 $deck run.name=unsupervised parallel.replicas=2 $(layout 1 1 2) || got=$?
 [ $got = 2 ] && grep -q "tenax launch" err.log || fail "replicas without a supervisor: status $got: $(cat err.log)"
