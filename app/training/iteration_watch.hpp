@@ -26,8 +26,9 @@ inline constexpr double kCrowdedChange = 0.5;
 class IterationWatch {
  public:
   struct Voice {
-    Console& console;         ///< must outlive it
-    bool is_crowded = false;  ///< ranks share cores: less than kCrowdedChange is not told, the console hears nothing
+    Console& console;  ///< must outlive it
+    bool is_crowded =
+        false;  ///< ranks share cores: less than kCrowdedChange is not told, the console hears nothing
   };
   IterationWatch(const io::DetectSection& section, WriteEvent write, const Voice& voice);
 

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "io/checksum.hpp"
-#include "io/first_bytes.hpp"
+#include "io/front_bytes.hpp"
 #include "io/posix_file.hpp"
 #include "kernels/error.hpp"
 
@@ -57,7 +57,7 @@ Seal read_seal(const fs::path& path) { return read_seal(PosixFile::open_to_read(
 Seal read_seal(const PosixFile& file) {
   const fs::path& path = file.path();
   const std::int64_t size = file.size();
-  const std::string text = first_bytes(file, kSealBytes);
+  const std::string text = front_bytes(file, kSealBytes);
   const std::string_view magic = std::string_view(kMagic).substr(0, text.size());
   if (!text.starts_with(magic)) fail(path, "is not a tenax checkpoint");
   const Seal seal = parse(text);

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "io/first_bytes.hpp"
+#include "io/front_bytes.hpp"
 #include "io/json_parse.hpp"
 #include "io/whole_file.hpp"
 
@@ -61,7 +61,7 @@ void refuse_other_formats(const fs::path& path) {
        "model.init_weights take as it is"},
       {"GGUF", "it is a GGUF file; tenax reads Hugging Face's safetensors"},
   }};
-  const std::string head = first_bytes(PosixFile::open_to_read(path), kCheckpointMagic.size());
+  const std::string head = front_bytes(PosixFile::open_to_read(path), kCheckpointMagic.size());
   for (const Format& format : kFormats)
     if (head.starts_with(format.magic)) refuse_safetensors(path, std::string(format.what));
 }

@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "io/checksum.hpp"
-#include "io/first_bytes.hpp"
+#include "io/front_bytes.hpp"
 #include "io/hdf5_attribute.hpp"
 #include "io/posix_file.hpp"
 #include "io/tokens/token_bytes.hpp"
@@ -64,7 +64,7 @@ class TokenFileReader {
  private:
   static Hdf5Id open(const fs::path& path) {
     // The system's reason, where there is one, says more than HDF5's.
-    const std::string head = first_bytes(PosixFile::open_to_read(path), kCheckpointMagic.size());
+    const std::string head = front_bytes(PosixFile::open_to_read(path), kCheckpointMagic.size());
     if (head == kCheckpointMagic) refuse_tokens(path, "it is a checkpoint of tenax, not tokens");
     const hid_t file = H5Fopen(path.c_str(), H5F_ACC_RDONLY, create_file_access());
     if (file < 0) refuse_tokens(path, "it is not a whole HDF5 file");

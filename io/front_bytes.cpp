@@ -1,4 +1,4 @@
-#include "io/first_bytes.hpp"
+#include "io/front_bytes.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -6,7 +6,7 @@
 
 namespace tenax::io {
 
-std::string first_bytes(const PosixFile& file, std::int64_t most) {
+std::string front_bytes(const PosixFile& file, std::int64_t most) {
   std::string text(static_cast<std::size_t>(std::min(file.size(), most)), '\0');
   file.read(std::as_writable_bytes(std::span(text)), 0);
   return text;

@@ -13,6 +13,6 @@ namespace tenax::io {
 inline constexpr std::string_view kCheckpointMagic = "tenax checkpoint";
 
 /// At most `most`, as text; fewer of a shorter file.
-std::string first_bytes(const PosixFile& file, std::int64_t most);
+std::string front_bytes(const PosixFile& file, std::int64_t most);
 
 }  // namespace tenax::io
