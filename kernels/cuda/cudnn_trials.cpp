@@ -13,12 +13,12 @@
 namespace tenax::kernels::cuda {
 namespace {
 
-constexpr double kLimit_s = 60;
-constexpr int kRounds = 3;
+constexpr double kTrialLimit_s = 60;
+constexpr int kTrialRounds = 3;
 
 void wait(cudaStream_t stream) {
   wait_until([&] { return passed(cudaStreamQuery(stream), "cudaStreamQuery(stream)"); },
-             Deadline::after_s(kLimit_s), "the GPU", "attention on trial");
+             Deadline::after_s(kTrialLimit_s), "the GPU", "attention on trial");
 }
 
 std::uint64_t checksum_of(cudaStream_t stream, std::span<const Tensor> outputs, std::uint64_t* sum) {
@@ -35,7 +35,7 @@ std::uint64_t checksum_of(cudaStream_t stream, std::span<const Tensor> outputs, 
 double seconds_of(cudaStream_t stream, const CudnnPlan& plan, const CudnnTrial& trial) {
   const OwnedEvent begin = create_event(cudaEventDefault), end = create_event(cudaEventDefault);
   float least_ms = 0;
-  for (int round = 0; round < kRounds; ++round) {
+  for (int round = 0; round < kTrialRounds; ++round) {
     TENAX_CUDA_CHECK(cudaEventRecord(begin.get(), stream));
     trial.run(plan);
     TENAX_CUDA_CHECK(cudaEventRecord(end.get(), stream));
