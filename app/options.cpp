@@ -165,7 +165,9 @@ std::vector<resilience::Strategy> allowed_strategies(const io::MitigateSection& 
 bool may_mitigate(const io::Deck& deck) { return deck.parallel.replicas == 1; }
 
 std::string idle_strategies(const io::Deck& deck) {
-  if (may_mitigate(deck) || deck.mitigate.strategies.empty()) return {};
+  const std::vector<io::Mitigation> strategies = deck.mitigate.strategies.values();
+  if (may_mitigate(deck) || strategies.empty() || strategies == io::MitigateSection().strategies.values())
+    return {};
   return std::string("mitigate.strategies has no effect ") + kNoMitigation +
          ": what is slow is told of, and nothing is done against it; strategies = [] says so";
 }

@@ -283,10 +283,11 @@ void Supervisor::take(const resilience::ReplicaSeen& seen) {
 }
 
 // What is gone with a run directory, also of the replicas, cannot be made again: the run ends in order, with its
-// last checkpoint.
+// last checkpoint. A file alone can.
 void Supervisor::check_records() {
   if (stops_ || records_->are_in_place()) return;
   store_.check_in_charge();  // one that has taken the run over may have replaced them
+  if (state_->lock() && state_->lock()->is_run_in_place()) return records_->restore();
   const io::Deck& deck = rank_.deck();
   failure_ =
       "something of " + deck.run.output_dir +

@@ -25,6 +25,7 @@ class SupervisorEvents {
 
   /// False once the file has been removed or moved.
   bool is_in_place() { return file_.file().in_place(); }
+  void restore() { file_.file().restore(); }
   /// Steps done, of the events to come.
   void set_steps_done(std::int64_t steps_done) { steps_done_ = steps_done; }
   /// Incarnations up to this one ended with an earlier start of the run: no loss of this one's.

@@ -53,6 +53,11 @@ void SupervisorRecords::set_steps_done(std::int64_t steps_done) {
   events_.set_steps_done(steps_done);
 }
 
+void SupervisorRecords::restore() {
+  metrics_->file().restore();
+  events_.restore();
+}
+
 void SupervisorRecords::hang(int replica, const resilience::HangDump& dump, const resilience::Blame& blame) {
   resilience::record_hang(replica_directory(deck_.run.output_dir, replica), dump, blame);
   events_.write("hang", replica, resilience::blame_json(dump, blame));

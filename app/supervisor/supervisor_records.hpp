@@ -95,8 +95,10 @@ class SupervisorRecords {
   /// The ranks that make them slow, the slowest first.
   void stragglers(const std::vector<resilience::RankTimes>& ranks);
   std::int64_t steps_done() const { return steps_done_; }
-  /// False once metrics or events have been removed or moved, as with the run directory: nobody finds what is added.
+  /// False once metrics or events have been removed or moved: nobody finds what is added.
   bool are_in_place() { return metrics_->file().in_place() && events_.is_in_place(); }
+  /// Makes such files again, with all that they had. Throws kernels::Error(rank).
+  void restore();
   /// Why the run ends, where too many steps in a row were not finite.
   std::optional<std::string> divergence() const { return divergence_.complaint(); }
 

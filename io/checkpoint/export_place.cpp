@@ -1,6 +1,7 @@
 #include "io/checkpoint/export_place.hpp"
 
 #include <nlohmann/json.hpp>
+#include <string_view>
 #include <system_error>
 
 #include "io/json_parse.hpp"
@@ -17,9 +18,20 @@ bool holds_weights(const fs::path& file) {
   return file.extension() == ".safetensors" || file.filename().string().starts_with("pytorch_model");
 }
 
+bool is_number(std::string_view text) {
+  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
 /// `out` itself, or a part of it: STEM-00001-of-00003.safetensors.
 bool is_replaced(const std::string& name, const fs::path& out) {
-  const bool is_part = name.starts_with(out.stem().string() + "-") && name.find("-of-") != std::string::npos;
+  const std::string begin = out.stem().string() + "-", end = out.extension().string();
+  if (!name.starts_with(begin) || !name.ends_with(end) || name.size() < begin.size() + end.size())
+    return name == out.filename();
+  const std::string part = name.substr(begin.size(), name.size() - begin.size() - end.size());
+  constexpr std::string_view kOf = "-of-";
+  const std::size_t of = part.find(kOf);
+  const bool is_part = of != std::string::npos && is_number(std::string_view(part).substr(0, of)) &&
+                       is_number(std::string_view(part).substr(of + kOf.size()));
   return name == out.filename() || is_part;
 }
 

@@ -123,8 +123,7 @@ void resolve(Deck& deck, const Origins& origins, const fs::path& deck_file, cons
   if (deck.model.ffn_hidden_size == 0) deck.model.ffn_hidden_size = 4 * deck.model.hidden_size;
   if (is_emulated && !deck.model.is_placeholder) weigh_messages(deck);
   if (is_emulated) weigh_state(deck.device);
-  const bool is_mitigated = deck.detect.enabled && deck.parallel.replicas == 1;
-  if (!is_mitigated && !origins.is_set("mitigate.strategies")) deck.mitigate.strategies.clear();
+  if (!deck.detect.enabled && !origins.is_set("mitigate.strategies")) deck.mitigate.strategies.clear();
   if (deck.optimizer.lr_decay_steps == 0) deck.optimizer.lr_decay_steps = run.train_steps;
   auto& limit = deck.pipeline.activation_limit;
   if (limit.size() == 1 && limit.front() == 0) limit.clear();
@@ -167,6 +166,7 @@ Deck read_deck(const fs::path& file, const std::vector<std::string>& overrides, 
   let_checkpoints_follow(reader.deck(), file);
   for (const auto& override_text : overrides) reader.apply_override(override_text);
   Deck deck = finish(reader, file, folder.empty() ? fs::absolute(file).parent_path() : folder);
+  check_learning_rates(deck, reader.origins());
   check_traces(deck, reader.origins());
   return deck;
 }

@@ -105,15 +105,6 @@ void check_batch(const Deck& deck, const Origins& origins) {
                      " x parallel.replicas = " + numbers + times_replicas);
 }
 
-/// The emulated device trains nothing: its decks may state no rate at all.
-void check_learning_rates(const Deck& deck, const Origins& origins) {
-  const OptimizerSection& optimizer = deck.optimizer;
-  if (optimizer.min_lr <= optimizer.lr || deck.device.kind == DeviceKind::emulated) return;
-  origins.fail({"optimizer.min_lr", "optimizer.lr"},
-               "optimizer.min_lr = " + number_text(optimizer.min_lr) +
-                   " is out of range: it must be at most optimizer.lr = " + number_text(optimizer.lr));
-}
-
 void check_resume(const Deck& deck, const Origins& origins) {
   if (!deck.run.resume.empty()) return;
   origins.fail({"run.resume"}, "run.resume is empty: it must be \"auto\", \"never\" or a checkpoint");
@@ -177,12 +168,21 @@ void check_deck(const Deck& deck, const Origins& origins) {
   check_data(deck, origins);
   check_model(deck, origins);
   check_batch(deck, origins);
-  check_learning_rates(deck, origins);
   check_resume(deck, origins);
   check_machine(deck, origins);
   if (deck.run.name.find('/') != std::string::npos || deck.run.name == "." || deck.run.name == "..") {
     origins.fail({"run.name"}, "run.name = " + json_string(deck.run.name) + " cannot name a folder");
   }
+}
+
+void check_learning_rates(const Deck& deck, const Origins& origins) {
+  const OptimizerSection& optimizer = deck.optimizer;
+  const bool decays =
+      optimizer.lr_schedule != LrSchedule::constant && deck.device.kind != DeviceKind::emulated;
+  if (!decays || optimizer.min_lr <= optimizer.lr) return;
+  origins.fail({"optimizer.min_lr", "optimizer.lr"},
+               "optimizer.min_lr = " + number_text(optimizer.min_lr) +
+                   " is out of range: it must be at most optimizer.lr = " + number_text(optimizer.lr));
 }
 
 }  // namespace tenax::io

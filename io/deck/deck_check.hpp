@@ -27,6 +27,10 @@ std::string not_supported(const std::string& what, const std::string& reason);
 /// "NAME" or "NAME:SLOTS", where NAME may stand in a command line of a shell that reaches the host.
 bool is_host_with_slots(const std::string& text);
 
+/// Of decks that users give: a resolved one of an earlier version may be otherwise. A decay is to a rate that is no higher; the
+/// emulated device trains nothing, its decks may state no rate at all.
+void check_learning_rates(const Deck& deck, const Origins& origins);
+
 /// Reads each trace once. Throws kernels::Error(rank) at the key of a file that is missing or
 /// malformed.
 void check_traces(const Deck& deck, const Origins& origins);

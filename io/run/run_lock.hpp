@@ -31,6 +31,8 @@ class RunLock {
 
   /// False once one of the directories has been removed or moved.
   bool in_place() const;
+  /// False once run.output_dir has been.
+  bool is_run_in_place() const { return run_.in_place(); }
   /// Makes and locks again the directories that are gone. Throws kernels::Error(rank) for run.output_dir. Where
   /// checkpoint.dir cannot be made, the run goes on without it, until a directory is there again; returns why.
   std::optional<std::string> renew();

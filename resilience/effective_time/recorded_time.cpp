@@ -1,6 +1,7 @@
 #include "resilience/effective_time/recorded_time.hpp"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -71,8 +72,8 @@ bool is_of_epoch(const Record& record, std::int64_t number) {
 }
 
 /// The time up to which records come before `event`. Events are told in whole ms, so that of an epoch may seem to come
-/// before its record, which it follows.
-double time_of_records(const LaunchEvent& event, const std::vector<Record>& records) {
+/// before its record, which it follows. `records`: those that have not been taken yet.
+double time_of_records(const LaunchEvent& event, std::span<const Record> records) {
   if (event.event != "epoch") return event.time_s;
   const auto number = static_cast<std::int64_t>(event.number("epoch"));
   const auto record = std::find_if(records.begin(), records.end(),
@@ -89,7 +90,7 @@ std::optional<RecordedTime> read_recorded_time(const fs::path& run_directory,
   options.begin_s = events.front().time_s;
   RecordedTime recorded{.account = EffectiveTime(options)};
   const std::vector<Record> records = read_ledger(run_directory, options.begin_s);
-  auto record = records.begin();
+  auto record = records.cbegin();
   const auto take_records_until = [&](double time_s) {
     for (; record != records.end() && time_of(*record) <= time_s; ++record) {
       recorded.account.take(*record);
@@ -100,7 +101,7 @@ std::optional<RecordedTime> read_recorded_time(const fs::path& run_directory,
     }
   };
   for (const LaunchEvent& event : events) {
-    take_records_until(time_of_records(event, records));
+    take_records_until(time_of_records(event, std::span(record, records.cend())));
     if (const auto told = service_event(event)) recorded.account.take(*told, event.time_s);
     follow(event, recorded.replicas);
     recorded.has_ended = event.event == "end";

@@ -291,7 +291,7 @@ tail -n 1 runs/orphaned/events.jsonl | grep -q '"event": "end".*"reason": "compl
 echo "ok a run whose replicas outlive the supervisor to its end"
 
 # The run directory is moved away in mid-run: the run ends in order, and says why once.
-run=moved overrides=(parallel.replicas=2 $(layout 1 1 1) $endless checkpoint.interval=1000 run.max_minutes=1)
+run=moved overrides=(parallel.replicas=2 $(layout 1 1 1) $endless checkpoint.interval=1000 run.max_minutes=5)
 supervise
 await_commits 20
 mv runs/moved runs/elsewhere

@@ -89,6 +89,8 @@ TEST(Options, strategies_that_replicas_do_not_use_are_told_of) {
   io::Deck deck;
   EXPECT_EQ(idle_strategies(deck), "");
   deck.parallel.replicas = 2;
+  EXPECT_EQ(idle_strategies(deck), "") << "nobody has asked for these";
+  deck.mitigate.strategies = {io::Mitigation::microbatches};
   EXPECT_NE(idle_strategies(deck).find("no effect with parallel.replicas > 1"), std::string::npos);
   deck.mitigate.strategies.clear();
   EXPECT_EQ(idle_strategies(deck), "");

@@ -66,6 +66,9 @@ TEST_F(SupervisorRecordsTest, are_in_place_until_one_of_their_files_is_removed_o
     EXPECT_TRUE(records.are_in_place());
     std::filesystem::rename(folder_.path() / name, folder_.path() / "moved");
     EXPECT_FALSE(records.are_in_place()) << name;
+    records.restore();
+    EXPECT_TRUE(records.are_in_place()) << name;
+    EXPECT_EQ(folder_.read(name), folder_.read("moved"));
   }
 }
 

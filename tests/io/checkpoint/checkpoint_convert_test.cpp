@@ -331,6 +331,11 @@ TEST_F(Convert, exports_of_several_models_do_not_share_a_folder_unless_they_shar
   EXPECT_EQ(names_in(out), names);
   EXPECT_EQ(read_gpt2_config(out), kTinyModel);
   std::filesystem::remove(out / "b.safetensors");
+  for (const char* other : {"a-tuned-00001-of-00002.safetensors", "a-1-of-.safetensors"}) {
+    std::filesystem::copy_file(out / "a.safetensors", out / other);
+    EXPECT_SAYS(error_of([&] { write(two_heads, "a.safetensors", "F32"); }), "export into another folder");
+    std::filesystem::rename(out / other, out / "a-00001-of-00002.safetensors");
+  }
   write(two_heads, "a.safetensors", "F32");
   EXPECT_EQ(read_gpt2_config(out)->num_attention_heads, 2);
 }

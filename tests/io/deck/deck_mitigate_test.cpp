@@ -39,15 +39,6 @@ TEST(DeckMitigate, does_nothing_where_nothing_is_detected_and_it_did_not_say) {
       deck_of(kSmallDeck, {"detect.enabled=false", "mitigate.strategies=[]"}).mitigate.strategies.empty());
 }
 
-TEST(DeckMitigate, does_nothing_where_there_are_several_replicas_and_it_did_not_say) {
-  const Deck deck = deck_of(kSmallDeck, {"parallel.replicas=2", "batch.global_batch_size=8"});
-  EXPECT_TRUE(deck.mitigate.strategies.empty());
-  EXPECT_EQ(
-      deck_of(kSmallDeck, {"parallel.replicas=2", "batch.global_batch_size=8", "mitigate.strategies=[ring]"})
-          .mitigate.strategies.values(),
-      Mitigations{Mitigation::ring});
-}
-
 TEST(DeckMitigate, moves_twelve_bytes_a_parameter_on_the_emulated_device_unless_it_says) {
   EXPECT_EQ(deck_of(kEmulatedDeck).device.state_bytes, 0);
   EXPECT_EQ(deck_of(kEmulatedDeck, {"device.gradient_bytes=100"}).device.state_bytes, 300);

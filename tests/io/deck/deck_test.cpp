@@ -112,6 +112,16 @@ TEST(Deck, takes_the_checkpoints_of_a_resolved_deck_along_with_another_output_di
             "/a/checkpoints");
 }
 
+TEST(Deck, has_a_least_rate_above_its_rate_where_nothing_decays_and_in_a_run_of_earlier) {
+  const std::vector<std::string> rates = {"optimizer.lr=1e-5", "optimizer.min_lr=1e-3"};
+  std::vector<std::string> constant = rates;
+  constant.emplace_back("optimizer.lr_schedule=constant");
+  EXPECT_EQ(deck_of(kSmallDeck, constant).optimizer.lr, 1e-5);
+  Deck of_earlier = deck_of(kSmallDeck);
+  of_earlier.optimizer.min_lr = 1;
+  EXPECT_EQ(parse_resolved_deck(to_toml(of_earlier)).optimizer.min_lr, 1);
+}
+
 TEST(Deck, takes_overrides_by_the_type_of_their_key) {
   const Deck deck =
       deck_of(kSmallDeck, {"run.train_steps=7", "run.name=two words", "run.output_dir=\"out\"",
