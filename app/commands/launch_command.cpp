@@ -48,7 +48,7 @@ bool supervise(Supervisor& supervisor, Interrupts& interrupts, RunRank& rank) {
         record(io::JsonObject{}.add("reason", "failed").add("error", message_of(error)));
     } catch (const kernels::Error&) {  // the first error says more
     }
-    supervisor.release("failed", error.exit_status());
+    if (supervisor.has_run() || !supervisor.takes_over()) supervisor.release("failed", error.exit_status());
     throw;
   }
   rank.console().say(closing_line(rank.deck(), supervisor.steps_done(), supervisor.end_reason()));

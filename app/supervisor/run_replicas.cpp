@@ -159,7 +159,7 @@ void RunReplicas::watch(double now_s, bool may_start) {
   spares_.watch(now_s, is_time, join_);
   for (SupervisedReplica& replica : replicas_)
     if (is_time && !replica.is_running()) start_again(replica, now_s);
-  if (has_changed_) write_launch_file();
+  if (has_changed_ && may_start) write_launch_file();  // of a run that ends, the ids tell who has gone
   if (const auto reason = failures_.shared_reason()) throw Error(Scope::job, *reason);
   if (to_.service.has_ended() && !ended_at_s_) ended_at_s_ = now_s;
 }

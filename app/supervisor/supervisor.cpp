@@ -142,6 +142,7 @@ void Supervisor::take_over() {
   for (const LaunchFile::Replica& known : earlier_->living()) replicas_->adopt(known);
   replicas_->continue_from(store_.published());
   if (!store_.has_rivals()) replicas_->await(members_of(earlier.last_epoch()), steady_now_s());
+  has_run_ = true;
   const auto count = static_cast<int>(earlier_->living().size());
   rank_.console().say(format("took over %d living replica%s", count, count == 1 ? "" : "s"));
 }
@@ -149,6 +150,7 @@ void Supervisor::take_over() {
 void Supervisor::open_records(std::int64_t steps_done, resilience::EffectiveTime time) {
   records_ = std::make_unique<SupervisorRecords>(rank_.deck(), rank_.console(), steps_done, std::move(time));
   checkpoints_.emplace(rank_.deck(), *records_, rank_.console());
+  has_run_ = !takes_over();
 }
 
 // `deck`: resolved, as the replicas read it.

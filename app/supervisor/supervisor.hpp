@@ -46,7 +46,7 @@ class Supervisor {
   std::int64_t steps_done() const { return records_ ? records_->steps_done() : state_->steps(); }
   /// The run directory is this supervisor's to end the run in. Before, a run that begins has touched nothing in
   /// it, and replicas of one that goes on train on.
-  bool has_run() const { return records_ && (replicas_ || !takes_over()); }
+  bool has_run() const { return has_run_; }
   /// Of a run that has ended in order: "completed", "signal" or "time_limit".
   std::string end_reason() const;
   /// The run has begun, and ends now: no further step is recorded. Prints its effective time, and returns it for the event.
@@ -92,6 +92,7 @@ class Supervisor {
   const double started_s_, started_unix_s_ = io::unix_time_s();
   std::optional<EarlierRun> earlier_;
   std::unique_ptr<RunState> state_;
+  bool has_run_ = false;
   bool stops_ = false, time_is_up_ = false;
   bool warns_of_files_ = false;         // of the first replica that comes
   std::optional<std::string> failure_;  // why the run ends with another status than 0, if in order

@@ -64,8 +64,8 @@ void RunState::take_place() { lock_replica(); }
 
 // The one that had the place before may still be ending: memory of hundreds of GB goes before its files close.
 void RunState::lock_replica() {
-  constexpr double kPatience_s = 60;
-  const auto latest = Deadline::after_s(kPatience_s);
+  constexpr double kPatience_s = 60, kShare = 0.8;  // before the other ranks' patience ends
+  const auto latest = Deadline::after_s(std::min(kPatience_s, kShare * restore_patience_s(rank_.deck())));
   on_first_patiently([&] {
     const std::filesystem::path directory = rank_.records_directory();
     while (is_held(directory) && !latest.expired())

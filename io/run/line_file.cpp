@@ -80,10 +80,12 @@ void LineFile::sync() const {
     if (errno != EINTR) fail(errno);
 }
 
+// A file system that does not answer says nothing of the file.
 bool LineFile::in_place() const {
   struct stat open, named;
-  return ::fstat(descriptor_, &open) == 0 && ::lstat(file_.c_str(), &named) == 0 &&
-         open.st_dev == named.st_dev && open.st_ino == named.st_ino;
+  if (::lstat(file_.c_str(), &named) != 0) return errno != ENOENT && errno != ENOTDIR;
+  if (::fstat(descriptor_, &open) != 0) return true;
+  return open.st_dev == named.st_dev && open.st_ino == named.st_ino;
 }
 
 void LineFile::restore() {

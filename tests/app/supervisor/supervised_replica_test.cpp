@@ -89,12 +89,15 @@ TEST(SupervisedReplica, knows_a_remote_mpirun_once_it_has_said_which_it_is) {
   ASSERT_TRUE(replica.launched().mpirun) << "it was read once";
   EXPECT_EQ(replica.launched().mpirun->id.pid, 4711);
   replica.kill();
-  const double latest_s = kernels::steady_now_s() + 10;
-  while (!replica.is_over() && kernels::steady_now_s() < latest_s) usleep(10000);
+  const auto await_end = [&] {
+    const double latest_s = kernels::steady_now_s() + 10;
+    while (!replica.is_over() && kernels::steady_now_s() < latest_s) usleep(10000);
+  };
+  await_end();
   replica.start({});
   EXPECT_FALSE(replica.launched().mpirun) << "another start";
   replica.kill();
-  while (!replica.is_over() && kernels::steady_now_s() < latest_s) usleep(10000);
+  await_end();
   fs::remove_all(directory);
 }
 

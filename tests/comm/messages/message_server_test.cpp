@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
+#include <future>
 #include <memory>
 #include <thread>
 
@@ -69,9 +70,11 @@ TEST_F(MessageServers, answer_many_clients_each_in_order) {
 }
 
 TEST_F(MessageServers, that_stand_still_lose_no_patient_client) {
+  constexpr int kTexts = 4000;  // more than the server's host takes in meanwhile
   server.reset();
-  handler.answer = [this](MessagePeerId peer, const std::string& text) {
-    if (text == "stand still") std::this_thread::sleep_for(std::chrono::seconds(3));
+  std::promise<void> goes_on;
+  handler.answer = [&, until = goes_on.get_future().share()](MessagePeerId peer, const std::string& text) {
+    if (text == "stand still") until.wait_for(std::chrono::seconds(20));
     if (text == "end") server->send(peer, "all read");
   };
   server.emplace(options, handler);
@@ -85,12 +88,17 @@ TEST_F(MessageServers, that_stand_still_lose_no_patient_client) {
   };
   const auto patient = connect_as("patient", true), other = connect_as("other", false);
   patient->send("stand still");
-  for (int i = 0; i < 500; ++i)  // more than the server's host takes in meanwhile
-    for (const auto& client : {patient.get(), other.get()}) client->send(std::string(2000, 'x'));
+  for (int i = 0; i < kTexts; ++i) patient->send(std::string(2000, 'x'));
   patient->send("end");
-  EXPECT_NE(error_of([&] { other->receive(soon()); }).find("timed out"), std::string::npos);
+  const std::string error = error_of([&] {
+    for (int i = 0; i < kTexts; ++i) other->send(std::string(2000, 'x'));
+    other->receive(soon());
+  });
+  EXPECT_NE(error.find("timed out"), std::string::npos) << error;
+  std::this_thread::sleep_for(std::chrono::seconds(1));
+  goes_on.set_value();
   EXPECT_EQ(patient->receive(soon()), "all read");
-  EXPECT_EQ(handler.heard_of("patient").texts.size(), 502U);
+  EXPECT_EQ(handler.heard_of("patient").texts.size(), kTexts + 2U);
 }
 
 TEST_F(MessageServers, carry_messages_of_the_most_length_both_ways) {
