@@ -8,7 +8,6 @@
 
 #include "app/options.hpp"
 #include "app/units.hpp"
-#include "io/run/old_run.hpp"
 #include "io/run/run_files.hpp"
 #include "resilience/recorder/recorded_communicator.hpp"
 
@@ -24,13 +23,6 @@ void write_to(const std::filesystem::path& log) {
   close(file);
 }
 
-/// Of a run that is to begin, or to go on.
-std::string resolved_deck(const std::string& file, const std::vector<std::string>& overrides) {
-  const io::Deck deck = io::read_deck(file, overrides);
-  io::check_old_run_moves_alone(deck, file);
-  return io::to_toml(deck);
-}
-
 }  // namespace
 
 RunRank::RunRank(comm::World& world)
@@ -38,14 +30,16 @@ RunRank::RunRank(comm::World& world)
 
 void RunRank::read_deck(const std::string& file, const std::vector<std::string>& overrides) {
   std::string resolved;
-  on_first([&] { resolved = resolved_deck(file, overrides); });
+  deck_file_ = file;
+  on_first([&] { resolved = io::to_toml(io::read_deck(file, overrides)); });
   set_deck(resolved);
   check_supervisor();
   check_ranks();
 }
 
 void RunRank::read_deck_of_replicas(const std::string& file, const std::vector<std::string>& overrides) {
-  set_deck(resolved_deck(file, overrides));
+  deck_file_ = file;
+  set_deck(io::to_toml(io::read_deck(file, overrides)));
 }
 
 void RunRank::join(const std::filesystem::path& join_file) {

@@ -53,6 +53,8 @@ class RunRank {
   resilience::Recorder* recorder() const { return recorder_.get(); }
 
   const io::Deck& deck() const { return deck_; }
+  /// Where the user's deck lies; empty in a replica of a supervised run.
+  const std::filesystem::path& deck_file() const { return deck_file_; }
   /// The deck's text as all ranks and replicas of the run have it, without what this rank has settled since.
   const std::string& deck_text() const { return deck_text_; }
   comm::World& world() const { return world_; }
@@ -86,6 +88,7 @@ class RunRank {
   io::Deck deck_;
   std::optional<JoinFile> seat_;
   std::filesystem::path join_file_;
+  std::filesystem::path deck_file_;
 };
 
 }  // namespace tenax::app

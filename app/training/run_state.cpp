@@ -21,6 +21,7 @@
 #include "io/hugging_face/gpt2_model.hpp"
 #include "io/run/ledger.hpp"
 #include "io/run/lock_watch.hpp"
+#include "io/run/old_run.hpp"
 #include "io/run/run_files.hpp"
 #include "kernels/host.hpp"
 #include "parallel/replica/gpt_replica.hpp"
@@ -94,6 +95,7 @@ RunState::RunState(RunRank& rank, Owner owner)
   if (is_stopped_) return;
   rank_.on_first([&] {
     lock_.emplace(rank_.deck());
+    io::check_old_run_moves_alone(rank_.deck(), rank_.deck_file());
     place_left_checkpoint();
   });
   look_for_start();

@@ -26,7 +26,8 @@ namespace tenax::app {
 class RunState {
  public:
   /// Rank 0 locks the run's directories until this ends, and looks at what they hold; all do as it
-  /// says. Touches nothing else, but for place_left_checkpoint(). `rank` must outlive it.
+  /// says. Touches nothing else, but for place_left_checkpoint(). Refuses to begin where an old run cannot be moved alone:
+  /// io::check_old_run_moves_alone(). `rank` must outlive it.
   explicit RunState(RunRank& rank);
   /// Of a replica under a supervisor, which has locked and looked at the directories. Rank 0 locks
   /// the replica's own folder, and waits for an earlier incarnation that is still ending.

@@ -30,22 +30,5 @@ TEST(RunRank, bears_a_rank_that_files_hold_up_for_longer_than_a_peer_may_take) {
   });
 }
 
-TEST(RunRank, refuses_to_begin_where_the_deck_would_be_moved_away_with_an_old_run) {
-  const io::test::TemporaryFolder folder;
-  const std::string deck = folder.write("mine.toml", io::test::kSmallDeck).string();
-  folder.write("events.jsonl", "{}\n");
-  const std::vector<std::string> overrides = {"run.output_dir=" + folder.path().string(), "run.resume=never"};
-  comm::run_ranks(1, 20, [&](comm::World& world) {
-    RunRank rank(world);
-    for (const auto& read : {&RunRank::read_deck, &RunRank::read_deck_of_replicas}) {
-      const auto [message, status] = io::test::error_of([&] { (rank.*read)(deck, overrides); });
-      EXPECT_NE(message.find("what no run wrote: the deck, " + deck), std::string::npos) << message;
-      EXPECT_EQ(status, 1);
-    }
-  });
-  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 2)
-      << "something has changed";
-}
-
 }  // namespace
 }  // namespace tenax::app

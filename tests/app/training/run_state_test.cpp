@@ -183,6 +183,31 @@ TEST(RunState, goes_on_with_the_first_sample_that_no_step_has_had_whatever_its_b
   EXPECT_EQ(offset_after("of another version", {}), 0);
 }
 
+using DeckReading = void (RunRank::*)(const std::string&, const std::vector<std::string>&);
+
+/// Both of a run that begins, by a deck that `read` reads.
+std::pair<std::string, int> refusal(DeckReading read, const std::string& deck,
+                                    const std::vector<std::string>& overrides) {
+  const auto world = std::move(comm::create_thread_worlds(1, {.deadline_s = 20}).front());
+  RunRank rank(*world);
+  EXPECT_NO_THROW((rank.*read)(deck, overrides)) << "a run that lives may be taken over";
+  return io::test::error_of([&] { const RunState state(rank); });
+}
+
+TEST(RunState, refuses_to_begin_where_the_deck_would_be_moved_away_with_an_old_run) {
+  const io::test::TemporaryFolder folder;
+  const std::string deck = folder.write("mine.toml", io::test::kSmallDeck).string();
+  folder.write("events.jsonl", "{}\n");
+  fs::create_directory(folder.path() / "checkpoints");
+  const std::vector<std::string> overrides = {"run.output_dir=" + folder.path().string(), "run.resume=never"};
+  for (const DeckReading read : {&RunRank::read_deck, &RunRank::read_deck_of_replicas}) {
+    const auto [message, status] = refusal(read, deck, overrides);
+    EXPECT_NE(message.find("what no run wrote: the deck, " + deck), std::string::npos) << message;
+    EXPECT_EQ(status, 1);
+  }
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder.path()), {}), 3) << "something has changed";
+}
+
 /// As a run in `folder`/RUN has it.
 std::string write_run(const io::test::TemporaryFolder& folder, const std::string& run,
                       const std::string& checkpoints) {
