@@ -39,6 +39,7 @@ void RunRank::read_deck(const std::string& file, const std::vector<std::string>&
 
 void RunRank::read_deck_of_replicas(const std::string& file, const std::vector<std::string>& overrides) {
   deck_file_ = file;
+  is_supervisor_ = true;
   set_deck(io::to_toml(io::read_deck(file, overrides)));
 }
 

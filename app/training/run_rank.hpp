@@ -53,6 +53,8 @@ class RunRank {
   resilience::Recorder* recorder() const { return recorder_.get(); }
 
   const io::Deck& deck() const { return deck_; }
+  /// Its replicas read what the deck names.
+  bool is_supervisor() const { return is_supervisor_; }
   /// Where the user's deck lies; empty in a replica of a supervised run.
   const std::filesystem::path& deck_file() const { return deck_file_; }
   /// The deck's text as all ranks and replicas of the run have it, without what this rank has settled since.
@@ -89,6 +91,7 @@ class RunRank {
   std::optional<JoinFile> seat_;
   std::filesystem::path join_file_;
   std::filesystem::path deck_file_;
+  bool is_supervisor_ = false;
 };
 
 }  // namespace tenax::app

@@ -95,7 +95,9 @@ RunState::RunState(RunRank& rank, Owner owner)
   if (is_stopped_) return;
   rank_.on_first([&] {
     lock_.emplace(rank_.deck());
-    io::check_old_run_moves_alone(rank_.deck(), rank_.deck_file());
+    io::check_old_run_moves_alone(
+        rank_.deck(), rank_.deck_file(),
+        rank_.is_supervisor() ? io::FirstWeights::after_the_move : io::FirstWeights::before_the_move);
     place_left_checkpoint();
   });
   look_for_start();

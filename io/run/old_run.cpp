@@ -38,15 +38,14 @@ struct Stranger {
   fs::path path;
 };
 
-/// A checkpoint that gives the first weights may be the old run's own.
-std::vector<Stranger> what_no_run_wrote(const Deck& deck, const fs::path& deck_file) {
+std::vector<Stranger> what_is_to_stay(const Deck& deck, const fs::path& deck_file, FirstWeights weights) {
   std::vector<Stranger> strangers;
   if (canonical_or_empty(deck_file) != canonical_or_empty(deck.run.output_dir) / "deck.toml")
     strangers.push_back({"the deck", deck_file});
   for (const auto* sources : {&deck.data.train, &deck.data.validation})
     for (const DataSource& source : *sources) strangers.push_back({"data", source.file});
   strangers.push_back({"data.vocab_dir", deck.data.vocab_dir});
-  if (!deck.model.init_weights.ends_with(".h5"))
+  if (weights == FirstWeights::after_the_move || !deck.model.init_weights.ends_with(".h5"))
     strangers.push_back({"model.init_weights", deck.model.init_weights});
   for (const auto& fault : deck.inject) strangers.push_back({"a trace", fault.trace});
   strangers.push_back({"the working directory", fs::current_path()});
@@ -62,10 +61,10 @@ bool holds_run(const fs::path& directory) {
   return holds_more_than_lock(directory / "checkpoints");
 }
 
-void check_old_run_moves_alone(const Deck& deck, const fs::path& deck_file) {
+void check_old_run_moves_alone(const Deck& deck, const fs::path& deck_file, FirstWeights weights) {
   const fs::path run = deck.run.output_dir;
   if (!deck.run.never_resumes() || !holds_run(run)) return;
-  for (const auto& [what, path] : what_no_run_wrote(deck, deck_file))
+  for (const auto& [what, path] : what_is_to_stay(deck, deck_file, weights))
     if (!path.empty() && lies_in(path, run))
       throw kernels::Error(kernels::Scope::rank, "run.resume = \"never\" would move " + run.string() +
                                                      " to " + free_name_beside(run).string() +

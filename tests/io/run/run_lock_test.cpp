@@ -75,13 +75,15 @@ TEST(OldRun, is_moved_only_without_what_no_run_wrote) {
   const fs::path run = folder.path() / "run", deck = folder.path() / "d.toml";
   fs::create_directories(run / "texts");
   folder.write("run/deck.toml", kSmallDeck);
-  const auto check = [&](const fs::path& file, const std::string& override_text) {
-    check_old_run_moves_alone(deck_in(run, {override_text, "run.resume=never"}), file);
+  const auto check = [&](const fs::path& file, const std::string& override_text,
+                         FirstWeights weights = FirstWeights::before_the_move) {
+    check_old_run_moves_alone(deck_in(run, {override_text, "run.resume=never"}), file, weights);
   };
   EXPECT_NO_THROW(check(deck, "run.seed=1"));
   EXPECT_NO_THROW(check(run / "deck.toml", "run.seed=1")) << "the run wrote it";
   const std::string texts = "=" + (run / "texts/*.txt").string();
-  EXPECT_NO_THROW(check_old_run_moves_alone(deck_in(run, {"data.train" + texts}), deck))
+  EXPECT_NO_THROW(
+      check_old_run_moves_alone(deck_in(run, {"data.train" + texts}), deck, FirstWeights::before_the_move))
       << "nothing is moved";
   const std::vector<std::pair<fs::path, std::string>> all = {{run / "mine.toml", "run.seed=1"},
                                                              {deck, "data.train" + texts},
@@ -93,6 +95,11 @@ TEST(OldRun, is_moved_only_without_what_no_run_wrote) {
     EXPECT_NE(message.find("what no run wrote: "), std::string::npos) << message;
     EXPECT_NE(message.find("another run.output_dir"), std::string::npos) << message;
   }
+  const std::string own_weights = "model.init_weights=" + (run / "checkpoints/step-000007.h5").string();
+  EXPECT_NO_THROW(check(deck, own_weights));
+  const auto [refusal, status] = error_of([&] { check(deck, own_weights, FirstWeights::after_the_move); });
+  EXPECT_NE(refusal.find(": model.init_weights, "), std::string::npos) << refusal;
+  EXPECT_EQ(status, 1);
   fs::remove(run / "deck.toml");
   EXPECT_NO_THROW(check(deck, "data.train" + texts)) << "no run is there";
 }
