@@ -1,9 +1,12 @@
 #include "app/training/checkpoint_owner.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <system_error>
+#include <vector>
 
 #include "io/run/run_summary.hpp"
+#include "resilience/checkpoint/checkpoint_directory.hpp"
 
 namespace tenax::app {
 namespace {
@@ -33,22 +36,61 @@ fs::path writer_of(const io::Deck& deck, const RunStart& start) {
   return fs::path(written ? written->run.output_dir : "");
 }
 
+fs::path folder_around_checkpoints(const io::Deck& deck) {
+  return fs::path(deck.checkpoint.dir).parent_path();
+}
+
+/// Also of a run that was moved, or copied.
+bool lie_in_run_directory(const io::Deck& deck) {
+  return are_same(folder_around_checkpoints(deck), deck.run.output_dir);
+}
+
+/// Which of `runs` has that checkpoint.dir by its deck.toml; empty where none has.
+fs::path owner_among(const std::vector<fs::path>& runs, const io::Deck& deck) {
+  if (lie_in_run_directory(deck)) return {};
+  const auto owner = std::find_if(runs.begin(), runs.end(),
+                                  [&](const fs::path& run) { return owns_checkpoints(run, deck); });
+  return owner == runs.end() ? fs::path() : *owner;
+}
+
+/// A run that begins sets aside what is of later steps than its own.
+bool changes_checkpoints(const io::Deck& deck, const RunStart& start) {
+  if (deck.checkpoint.interval >= 0) return true;
+  const std::int64_t latest = start.checkpoint ? start.steps : -1;
+  const auto is_later = [&](const auto& files) { return !files.empty() && files.back().step > latest; };
+  return is_later(resilience::list_checkpoints(deck.checkpoint.dir)) ||
+         (!deck.run.resumes_newest() && is_later(resilience::list_pending_checkpoints(deck.checkpoint.dir)));
+}
+
+std::string owner_text(const fs::path& owner, const io::Deck& deck) {
+  return deck.checkpoint.dir + " is for the checkpoints of the run in " + owner.string() +
+         ", by its deck.toml: ";
+}
+
+[[noreturn]] void refuse(const fs::path& owner, const io::Deck& deck) {
+  throw kernels::Error(kernels::Scope::rank,
+                       owner_text(owner, deck) +
+                           "this run would go on from them and remove them; choose another "
+                           "checkpoint.dir, where run.resume=FILE begins with one of them");
+}
+
 }  // namespace
 
+bool may_place_checkpoints(const io::Deck& deck) {
+  const fs::path owner = owner_among({folder_around_checkpoints(deck)}, deck);
+  if (!owner.empty() && deck.checkpoint.interval >= 0) refuse(owner, deck);
+  return owner.empty();
+}
+
 std::string check_checkpoint_owner(const io::Deck& deck, const RunStart& start) {
-  const fs::path directory = deck.checkpoint.dir, writer = writer_of(deck, start);
-  if (are_same(directory.parent_path(), deck.run.output_dir))
-    return {};  // also of a run that was moved, or copied
-  for (const fs::path& run : {writer, directory.parent_path()})
-    if (owns_checkpoints(run, deck))
-      throw kernels::Error(
-          kernels::Scope::rank,
-          directory.string() + " is for the checkpoints of the run in " + run.string() +
-              ", by its deck.toml: this run would go on from them and remove them; choose another "
-              "checkpoint.dir, where run.resume=FILE begins with one of them");
-  if (writer.empty() || are_same(writer, deck.run.output_dir)) return {};
-  return "the checkpoints in " + directory.string() + " are of a run in " + writer.string() +
-         ": this run goes on from them, and removes them as it writes its own";
+  const fs::path writer = writer_of(deck, start);
+  const fs::path owner = owner_among({writer, folder_around_checkpoints(deck)}, deck);
+  const bool changes = changes_checkpoints(deck, start);
+  if (!owner.empty() && changes) refuse(owner, deck);
+  if (!owner.empty()) return owner_text(owner, deck) + "this run writes none there and removes none";
+  if (writer.empty() || lie_in_run_directory(deck) || are_same(writer, deck.run.output_dir)) return {};
+  return "the checkpoints in " + deck.checkpoint.dir + " are of a run in " + writer.string() +
+         ": this run goes on from them" + (changes ? ", and removes them as it writes its own" : "");
 }
 
 }  // namespace tenax::app

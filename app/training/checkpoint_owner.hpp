@@ -7,9 +7,14 @@
 
 namespace tenax::app {
 
+/// Whether a checkpoint there may be given its place before anybody knows how the run begins: false in another run's
+/// directory, which has that checkpoint.dir by its deck. Throws kernels::Error(rank) there if this run is to write some.
+bool may_place_checkpoints(const io::Deck& deck);
+
 /// Before a run that begins as `start` changes anything there. Throws kernels::Error(rank) where another run directory
-/// has the same checkpoint.dir by its deck. Returns a sentence to warn of where the checkpoint to resume from was
-/// written by a run of another directory, whose deck does not say so any more; else nothing.
+/// has the same checkpoint.dir by its deck, and this run would change something. Returns a sentence to warn of where it
+/// would not, and where the checkpoint to resume from was written by a run of another directory, whose deck does not
+/// say so any more; else nothing.
 std::string check_checkpoint_owner(const io::Deck& deck, const RunStart& start);
 
 }  // namespace tenax::app

@@ -108,7 +108,7 @@ RunState::RunState(RunRank& rank, Owner owner)
 
 // The newest checkpoint is the one that the run resumes from, whoever had to give it its place.
 void RunState::place_left_checkpoint() const {
-  if (!rank_.deck().run.resumes_newest()) return;
+  if (!may_place_checkpoints(rank_.deck()) || !rank_.deck().run.resumes_newest()) return;
   if (const auto placed = app::place_left_checkpoint(rank_.deck()))
     rank_.console().say("a replica without a supervisor has left " + placed->string());
 }

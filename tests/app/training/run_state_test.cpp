@@ -18,6 +18,8 @@
 #include "parallel/replica/gpt_replica.hpp"
 #include "parallel/replica/layout.hpp"
 #include "parallel/replica/pipeline_context.hpp"
+#include "resilience/checkpoint/checkpoint_directory.hpp"
+#include "resilience/replicas/ledger_store.hpp"
 #include "tests/comm/thread_ranks.hpp"
 #include "tests/io/checkpoint/checkpoint_fixture.hpp"
 #include "tests/io/deck/deck_fixture.hpp"
@@ -222,12 +224,14 @@ std::string write_run(const io::test::TemporaryFolder& folder, const std::string
 }
 
 /// How a run in `folder`/mine begins with that checkpoint.dir: what it refuses, and warns of.
-std::string refusal_and_warnings(const io::test::TemporaryFolder& folder, const std::string& checkpoints) {
+std::string refusal_and_warnings(const io::test::TemporaryFolder& folder, const std::string& checkpoints,
+                                 const std::vector<std::string>& more = {}) {
   const auto world = std::move(comm::create_thread_worlds(1, {.deadline_s = 20}).front());
   RunRank rank(*world);
-  rank.read_deck(folder.write("deck.toml", io::test::kSmallDeck),
-                 {"run.output_dir=" + folder.path().string() + "/mine",
-                  "checkpoint.dir=" + (folder.path() / checkpoints).string()});
+  std::vector<std::string> overrides = {"run.output_dir=" + folder.path().string() + "/mine",
+                                        "checkpoint.dir=" + (folder.path() / checkpoints).string()};
+  overrides.insert(overrides.end(), more.begin(), more.end());
+  rank.read_deck(folder.write("deck.toml", io::test::kSmallDeck), overrides);
   testing::internal::CaptureStderr();
   std::string refusal;
   try {
@@ -266,6 +270,42 @@ TEST(RunState, takes_over_no_checkpoints_that_another_run_directory_says_to_be_i
       << warning;
   write("shared", write_run(folder, "mine", "shared"));
   EXPECT_EQ(refusal_and_warnings(folder, "shared"), "");
+}
+
+void write_small_checkpoint(const fs::path& file) {
+  io::CheckpointInfo info;
+  info.step = 7;
+  info.model = io::test::deck_of(io::test::kSmallDeck).model;
+  const io::WholeState whole(info.model);
+  fs::create_directories(file.parent_path());
+  io::write_checkpoint(file, info, whole.ranges);
+}
+
+TEST(RunState, changes_nothing_in_the_directory_of_another_run) {
+  const io::test::TemporaryFolder folder;
+  write_run(folder, "other", "other/checkpoints");
+  const fs::path pending = folder.path() / "other/checkpoints/step-000007.h5.replica-0.1";
+  fs::create_directories(folder.path() / "mine");
+  resilience::LedgerStore(folder.path() / "mine")
+      .append({resilience::EpochRecord{.epoch = 1, .members = {{{0, 1}, "a"}}}});
+  write_small_checkpoint(pending);
+  ASSERT_EQ(resilience::list_pending_checkpoints(pending.parent_path()).size(), 1U);
+  for (const char* interval : {"checkpoint.interval=0", "checkpoint.interval=-1"}) {
+    refusal_and_warnings(folder, "other/checkpoints", {interval});
+    EXPECT_TRUE(fs::exists(pending)) << interval;
+  }
+}
+
+TEST(RunState, goes_on_from_another_runs_checkpoints_where_it_writes_and_removes_none) {
+  const io::test::TemporaryFolder folder;
+  write_run(folder, "other", "other/checkpoints");
+  write_small_checkpoint(folder.path() / "other/checkpoints/step-000007.h5");
+  const auto told = [&](const std::string& resume) {
+    return refusal_and_warnings(folder, "other/checkpoints", {"checkpoint.interval=-1", resume});
+  };
+  const std::string warning = told("run.resume=auto"), refusal = told("run.resume=never");
+  EXPECT_NE(warning.find("this run writes none there and removes none"), std::string::npos) << warning;
+  EXPECT_NE(refusal.find("choose another checkpoint.dir"), std::string::npos) << "it would set them aside";
 }
 
 // As where the files are on a file server that starts again.
