@@ -45,9 +45,17 @@ bool lie_in_run_directory(const io::Deck& deck) {
   return are_same(folder_around_checkpoints(deck), deck.run.output_dir);
 }
 
-/// Which of `runs` has that checkpoint.dir by its deck.toml; empty where none has.
+/// Whether the run that is to go on has written them itself, as its own deck.toml says.
+bool goes_on_with_its_own(const io::Deck& deck) {
+  if (deck.run.never_resumes() || !is_directory_of_run(deck.run.output_dir)) return false;
+  const auto before = deck_of_directory(deck);
+  return before && before->checkpoint.interval >= 0 &&
+         are_same(io::checkpoint_directory_of_run(deck.run.output_dir), deck.checkpoint.dir);
+}
+
+/// Which of `runs` has that checkpoint.dir by its deck.toml; empty where none has, or the run that goes on has it too.
 fs::path owner_among(const std::vector<fs::path>& runs, const io::Deck& deck) {
-  if (lie_in_run_directory(deck)) return {};
+  if (lie_in_run_directory(deck) || goes_on_with_its_own(deck)) return {};
   const auto owner = std::find_if(runs.begin(), runs.end(),
                                   [&](const fs::path& run) { return owns_checkpoints(run, deck); });
   return owner == runs.end() ? fs::path() : *owner;
@@ -75,6 +83,16 @@ std::string owner_text(const fs::path& owner, const io::Deck& deck) {
 }
 
 }  // namespace
+
+void check_checkpoints_are_nowhere_else(const io::Deck& deck) {
+  if (!deck_of_directory(deck)) return;
+  const fs::path stated = io::checkpoint_directory_of_run(deck.run.output_dir);
+  if (are_same(stated, deck.checkpoint.dir) || resilience::list_checkpoints(stated).empty()) return;
+  throw kernels::Error(kernels::Scope::rank,
+                       "the checkpoints of the run in " + deck.run.output_dir + " are in " + stated.string() +
+                           " by its deck.toml, and none is in " + deck.checkpoint.dir + ": checkpoint.dir=" +
+                           stated.string() + " goes on with them, run.resume=never begins anew");
+}
 
 bool may_place_checkpoints(const io::Deck& deck) {
   const fs::path owner = owner_among({folder_around_checkpoints(deck)}, deck);

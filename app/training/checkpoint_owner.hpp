@@ -1,4 +1,4 @@
-// Whose the checkpoints are in a run's checkpoint.dir.
+// Whose the checkpoints are in a run's checkpoint.dir. A run that goes on may use those that its deck.toml names.
 #pragma once
 
 #include <string>
@@ -6,6 +6,10 @@
 #include "app/training/run_start.hpp"
 
 namespace tenax::app {
+
+/// Where checkpoint.dir has none to resume from. Throws kernels::Error(rank) if some are where the run directory's own
+/// deck.toml says: the run would begin at step 0 without a word of them.
+void check_checkpoints_are_nowhere_else(const io::Deck& deck);
 
 /// Whether a checkpoint there may be given its place before anybody knows how the run begins: false in another run's
 /// directory, which has that checkpoint.dir by its deck. Throws kernels::Error(rank) there if this run is to write some.

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
-#include <optional>
 #include <sstream>
 
+#include "app/training/checkpoint_owner.hpp"
 #include "io/deck/model_sizes.hpp"
 #include "io/run/run_series.hpp"
 #include "io/whole_file.hpp"
@@ -17,13 +17,6 @@ using kernels::Error;
 using kernels::Scope;
 
 namespace {
-
-// What the run directory's deck.toml says; nothing if there is none that can be read.
-std::optional<io::Deck> deck_of_directory(const io::Deck& deck) {
-  std::string text;
-  if (io::read_text_file(fs::path(deck.run.output_dir) / "deck.toml", text)) return {};
-  return io::readable_deck(text);
-}
 
 // The steps of a completed run that wrote no checkpoints, whose events are all that tells of its end; -1 if there is none.
 std::int64_t completed_steps(const io::Deck& deck) {
@@ -53,6 +46,7 @@ RunStart start_from_checkpoint(comm::ControlGroup& group, const io::Deck& deck, 
 
 // Rank 0 alone.
 RunStart start_without_checkpoint(const io::Deck& deck) {
+  check_checkpoints_are_nowhere_else(deck);
   const std::int64_t steps = completed_steps(deck);
   if (steps < deck.run.train_steps) return {};
   if (const auto before = deck_of_directory(deck))
@@ -86,6 +80,12 @@ std::map<std::string, std::string> comparable_settings(const std::string& toml) 
 }
 
 }  // namespace
+
+std::optional<io::Deck> deck_of_directory(const io::Deck& deck) {
+  std::string text;
+  if (io::read_text_file(fs::path(deck.run.output_dir) / "deck.toml", text)) return {};
+  return io::readable_deck(text);
+}
 
 RunStart decide_start(comm::ControlGroup& group, const io::Deck& deck, std::int64_t after_step,
                       const resilience::Verification& verification) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,9 +19,13 @@ struct RunStart {
   std::vector<resilience::PassedOver> passed_over;           ///< newer ones that are not complete; on rank 0
 };
 
+/// What the run directory's deck.toml says; nothing if there is none that can be read.
+std::optional<io::Deck> deck_of_directory(const io::Deck& deck);
+
 /// Collective: how the run begins, by deck.run.resume and what the directories hold, as rank 0 sees
 /// them. Touches nothing. `group` must outlive the checkpoint's reader. "auto" takes one of more than `after_step` steps. Throws
-/// comm::AgreedError if a finished run there is another model's, or has lost its checkpoints; resilience::UnreadableCheckpoint.
+/// comm::AgreedError if a finished run there is another model's, or has lost its checkpoints, or if a
+/// run has its checkpoints in another directory by its deck.toml; resilience::UnreadableCheckpoint.
 RunStart decide_start(comm::ControlGroup& group, const io::Deck& deck, std::int64_t after_step = -1,
                       const resilience::Verification& verification = {});
 

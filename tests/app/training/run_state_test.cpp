@@ -296,6 +296,21 @@ TEST(RunState, changes_nothing_in_the_directory_of_another_run) {
   }
 }
 
+// A run begun by another one's deck.toml, when checkpoint.dir did not follow run.output_dir.
+TEST(RunState, names_its_checkpoints_where_its_own_deck_has_them_and_goes_on_with_them_then) {
+  const io::test::TemporaryFolder folder;
+  const std::string there = (folder.path() / "other/checkpoints").string();
+  write_run(folder, "other", "other/checkpoints");
+  write_run(folder, "mine", "other/checkpoints");
+  write_small_checkpoint(there + "/step-000007.h5");
+  const std::string refusal = refusal_and_warnings(folder, "mine/checkpoints");
+  EXPECT_NE(refusal.find("checkpoint.dir=" + there + " goes on with them"), std::string::npos) << refusal;
+  EXPECT_EQ(refusal_and_warnings(folder, "other/checkpoints"), "");
+  EXPECT_EQ(refusal_and_warnings(folder, "mine/checkpoints", {"run.resume=never"}), "");
+  const std::string anew = refusal_and_warnings(folder, "other/checkpoints", {"run.resume=never"});
+  EXPECT_NE(anew.find("choose another checkpoint.dir"), std::string::npos) << anew;
+}
+
 TEST(RunState, goes_on_from_another_runs_checkpoints_where_it_writes_and_removes_none) {
   const io::test::TemporaryFolder folder;
   write_run(folder, "other", "other/checkpoints");
