@@ -152,6 +152,12 @@ void RunReplicas::write_launch_file() {
   file.write(run_directory_ / "launch.json");
 }
 
+// A run whose directory is gone has none, and ends.
+bool RunReplicas::has_launch_file() const {
+  std::error_code none;
+  return std::filesystem::exists(run_directory_ / "launch.json", none);
+}
+
 void RunReplicas::watch(double now_s, bool may_start) {
   for (SupervisedReplica& replica : replicas_) look_for_end(replica, now_s);
   take_over_.on_time(now_s);
@@ -159,7 +165,7 @@ void RunReplicas::watch(double now_s, bool may_start) {
   spares_.watch(now_s, is_time, join_);
   for (SupervisedReplica& replica : replicas_)
     if (is_time && !replica.is_running()) start_again(replica, now_s);
-  if (has_changed_ && may_start) write_launch_file();  // of a run that ends, the ids tell who has gone
+  if (has_changed_ && (may_start || has_launch_file())) write_launch_file();
   if (const auto reason = failures_.shared_reason()) throw Error(Scope::job, *reason);
   if (to_.service.has_ended() && !ended_at_s_) ended_at_s_ = now_s;
 }

@@ -94,6 +94,7 @@ class RunReplicas {
   void leave_host(SupervisedReplica& replica, double now_s);
   bool are_over();
   void write_launch_file();
+  bool has_launch_file() const;
   void remove_all_scratch() const;
 
   std::vector<SupervisedReplica> replicas_;

@@ -69,6 +69,7 @@ void Supervisor::start() {
     begin_run();
   server_->on_all_told();
   records_->launch(static_cast<std::int64_t>(earlier_->living().size()));
+  has_run_ = true;
   if (store_.has_waited()) records_->event("standby", {}, JsonObject{}.add("took_over", store_.takes_over()));
   replicas_->start(steady_now_s());
 }
@@ -142,7 +143,6 @@ void Supervisor::take_over() {
   for (const LaunchFile::Replica& known : earlier_->living()) replicas_->adopt(known);
   replicas_->continue_from(store_.published());
   if (!store_.has_rivals()) replicas_->await(members_of(earlier.last_epoch()), steady_now_s());
-  has_run_ = true;
   const auto count = static_cast<int>(earlier_->living().size());
   rank_.console().say(format("took over %d living replica%s", count, count == 1 ? "" : "s"));
 }
@@ -284,12 +284,30 @@ void Supervisor::take(const resilience::ReplicaSeen& seen) {
   if (std::exchange(warns_of_files_, false)) state_->warn_of_files(seen.data);
 }
 
+// Where they alone were removed or moved.
+bool Supervisor::restores_records() {
+  const fs::path run = rank_.deck().run.output_dir;
+  std::error_code none;
+  const bool has_directory = state_->lock() && state_->lock()->is_run_in_place() &&
+                             fs::exists(io::ledger_of_run(run), none) && fs::exists(run / "deck.toml", none);
+  if (!has_directory) return false;
+  try {
+    records_->restore();
+  } catch (const Error& error) {
+    rank_.console().warn(error.what());
+    return false;
+  }
+  rank_.console().warn("metrics.jsonl or events.jsonl of " + run.string() +
+                       " was removed or moved: it is made again, with all that it had");
+  return true;
+}
+
 // What is gone with a run directory, also of the replicas, cannot be made again: the run ends in order, with its
-// last checkpoint. A file alone can.
+// last checkpoint.
 void Supervisor::check_records() {
   if (stops_ || records_->are_in_place()) return;
   store_.check_in_charge();  // one that has taken the run over may have replaced them
-  if (state_->lock() && state_->lock()->is_run_in_place()) return records_->restore();
+  if (restores_records()) return;
   const io::Deck& deck = rank_.deck();
   failure_ =
       "something of " + deck.run.output_dir +

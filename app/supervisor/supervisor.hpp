@@ -82,6 +82,7 @@ class Supervisor {
   void take(const resilience::ServiceEvent& event);
   void take(const resilience::ReplicaSeen& seen);
   void take(const resilience::TooFewLeft& few);
+  bool restores_records();
   void check_records();
   void watch_for_hangs();
   void tell_stragglers();

@@ -45,12 +45,16 @@ bool lie_in_run_directory(const io::Deck& deck) {
   return are_same(folder_around_checkpoints(deck), deck.run.output_dir);
 }
 
-/// Whether the run that is to go on has written them itself, as its own deck.toml says.
-bool goes_on_with_its_own(const io::Deck& deck) {
-  if (deck.run.never_resumes() || !is_directory_of_run(deck.run.output_dir)) return false;
+/// Where the run that is to go on has written checkpoints, as its own deck.toml says; empty where it has written none.
+fs::path own_checkpoints(const io::Deck& deck) {
+  if (!is_directory_of_run(deck.run.output_dir)) return {};
   const auto before = deck_of_directory(deck);
-  return before && before->checkpoint.interval >= 0 &&
-         are_same(io::checkpoint_directory_of_run(deck.run.output_dir), deck.checkpoint.dir);
+  if (!before || before->checkpoint.interval < 0) return {};
+  return io::checkpoint_directory_of_run(deck.run.output_dir);
+}
+
+bool goes_on_with_its_own(const io::Deck& deck) {
+  return !deck.run.never_resumes() && are_same(own_checkpoints(deck), deck.checkpoint.dir);
 }
 
 /// Which of `runs` has that checkpoint.dir by its deck.toml; empty where none has, or the run that goes on has it too.
@@ -85,8 +89,8 @@ std::string owner_text(const fs::path& owner, const io::Deck& deck) {
 }  // namespace
 
 void check_checkpoints_are_nowhere_else(const io::Deck& deck) {
-  if (!deck_of_directory(deck)) return;
-  const fs::path stated = io::checkpoint_directory_of_run(deck.run.output_dir);
+  const fs::path stated = own_checkpoints(deck);
+  if (stated.empty() || deck.device.kind == io::DeviceKind::emulated) return;
   if (are_same(stated, deck.checkpoint.dir) || resilience::list_checkpoints(stated).empty()) return;
   throw kernels::Error(kernels::Scope::rank,
                        "the checkpoints of the run in " + deck.run.output_dir + " are in " + stated.string() +

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 #include "io/posix_file.hpp"
 #include "kernels/error.hpp"
@@ -84,7 +85,7 @@ void LineFile::sync() const {
 bool LineFile::in_place() const {
   struct stat open, named;
   if (::lstat(file_.c_str(), &named) != 0) return errno != ENOENT && errno != ENOTDIR;
-  if (::fstat(descriptor_, &open) != 0) return true;
+  if (::fstat(descriptor_, &open) != 0) return errno != ESTALE;
   return open.st_dev == named.st_dev && open.st_ino == named.st_ino;
 }
 
@@ -94,14 +95,20 @@ void LineFile::restore() {
   const bool is_gone = ::lstat(file_.c_str(), &named) != 0;
   const int before = descriptor_;
   open(is_gone ? O_CREAT | O_EXCL : 0);
-  const PosixFile old = PosixFile::adopt(before, file_);
-  if (is_gone) copy_from(old);
+  try {
+    if (is_gone) copy_from(before);
+  } catch (const kernels::Error&) {  // the old file may be the only whole one
+    ::unlink(file_.c_str());
+    ::close(std::exchange(descriptor_, before));
+    throw;
+  }
+  ::close(before);
 }
 
-void LineFile::copy_from(const PosixFile& old) const {
+void LineFile::copy_from(int old) const {
   std::array<char, 1 << 16> block;
   off_t at = 0;
-  for (ssize_t got = 0; (got = ::pread(old.descriptor(), block.data(), block.size(), at)) > 0; at += got)
+  for (ssize_t got = 0; (got = ::pread(old, block.data(), block.size(), at)) > 0; at += got)
     write_all({block.data(), static_cast<std::size_t>(got)});
 }
 

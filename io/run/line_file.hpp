@@ -7,8 +7,6 @@
 
 namespace tenax::io {
 
-class PosixFile;
-
 class LineFile {
  public:
   /// Opens or creates the file; follows no link. Cuts off a last line without its end, which a
@@ -28,12 +26,12 @@ class LineFile {
   /// False once the file has been removed, moved or replaced.
   bool in_place() const;
   /// Unless the file is in place: opens or creates the file of that name, and gives a new one all
-  /// lines of the old.
+  /// lines of the old. Throws Error(rank) if they do not fit; the old one is written on then.
   void restore();
 
  private:
   void open(int flags);
-  void copy_from(const PosixFile& old) const;
+  void copy_from(int old) const;
   void write_all(std::string_view text) const;
   void cut_torn_line();
   [[noreturn]] void fail(int error) const;

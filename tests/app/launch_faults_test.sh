@@ -290,17 +290,26 @@ tail -n 1 runs/orphaned/events.jsonl | grep -q '"event": "end".*"reason": "compl
   fail "the end: $(tail -n 2 runs/orphaned/events.jsonl)"
 echo "ok a run whose replicas outlive the supervisor to its end"
 
-# The run directory is moved away in mid-run: the run ends in order, and says why once.
-run=moved overrides=(parallel.replicas=2 $(layout 1 1 1) $endless checkpoint.interval=1000 run.max_minutes=5)
-supervise
-await_commits 20
-mv runs/moved runs/elsewhere
-got=0
-wait $supervisor || got=$?
-[ $got = 1 ] && [ "$(grep -c 'something of .*/runs/moved was removed or moved' moved.err)" = 1 ] ||
-  fail "a moved run: status $got: $(cat moved.err)"
-ls runs/moved/checkpoints/step-*.h5 >/dev/null || fail "nothing was saved of a run whose directory was moved"
-echo "ok a run directory that is moved away"
+# The run directory is moved away, or emptied, in mid-run: the run ends in order, and says why once. A file alone is made again.
+for how in moved emptied; do
+  run=$how overrides=(parallel.replicas=2 $(layout 1 1 1) $endless checkpoint.interval=1000 run.max_minutes=5)
+  supervise
+  await_commits 20
+  if [ $how = moved ]; then
+    mv runs/moved/metrics.jsonl metrics.old
+    for _ in $(seq 200); do grep -q "is made again" moved.err && break; sleep 0.05; done
+    head -n "$(wc -l <metrics.old)" runs/moved/metrics.jsonl | cmp - metrics.old || fail "the metrics are not as they were: $(cat moved.err)"
+    mv runs/moved runs/elsewhere
+  else
+    rm -rf runs/emptied/* || true  # the replicas go on writing meanwhile
+  fi
+  got=0
+  wait $supervisor || got=$?
+  [ $got = 1 ] && [ "$(grep -c "something of .*/runs/$how was removed or moved" $how.err)" = 1 ] ||
+    fail "a run that is $how: status $got: $(cat $how.err)"
+  ls runs/$how/checkpoints/step-*.h5 >/dev/null || fail "nothing was saved of a run whose directory was $how"
+done
+echo "ok a run directory that is moved away, or emptied"
 
 # A signal to a replica that waits for others stops the run too.
 run=waiting overrides=(parallel.replicas=2 $(layout 1 1 1) $endless checkpoint.interval=1000 replicas.min_replicas=2 replicas.restart_delay_s=60)

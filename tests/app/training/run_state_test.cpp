@@ -6,6 +6,7 @@
 #include <csignal>
 #include <filesystem>
 #include <memory>
+#include <regex>
 #include <string>
 #include <thread>
 #include <utility>
@@ -309,6 +310,9 @@ TEST(RunState, names_its_checkpoints_where_its_own_deck_has_them_and_goes_on_wit
   EXPECT_EQ(refusal_and_warnings(folder, "mine/checkpoints", {"run.resume=never"}), "");
   const std::string anew = refusal_and_warnings(folder, "other/checkpoints", {"run.resume=never"});
   EXPECT_NE(anew.find("choose another checkpoint.dir"), std::string::npos) << anew;
+  folder.write("mine/deck.toml", std::regex_replace(folder.read("mine/deck.toml"),
+                                                    std::regex("\ninterval = .*"), "\ninterval = -1"));
+  EXPECT_EQ(refusal_and_warnings(folder, "mine/checkpoints"), "") << "none of them is its own";
 }
 
 TEST(RunState, goes_on_from_another_runs_checkpoints_where_it_writes_and_removes_none) {

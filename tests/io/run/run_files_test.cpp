@@ -224,6 +224,22 @@ TEST(LineFile, that_was_removed_is_restored_with_all_its_lines) {
   EXPECT_TRUE(folder.read("lines") == before + "between\nafter\n");
 }
 
+TEST(LineFile, is_not_restored_by_half) {
+  const TemporaryFolder folder;
+  LineFile file(folder.path() / "lines");
+  for (int i = 0; i < 10; ++i) file.append(std::string(99, 'a'));
+  fs::rename(folder.path() / "lines", folder.path() / "moved");
+  {
+    const FileSizeLimit limit(150);
+    EXPECT_EQ(error_of([&] { file.restore(); }).second, 1);
+  }
+  EXPECT_FALSE(fs::exists(folder.path() / "lines"));
+  file.append("b");
+  EXPECT_EQ(folder.read("moved").size(), 1002U) << "it goes on where all is";
+  file.restore();
+  EXPECT_EQ(folder.read("lines"), folder.read("moved"));
+}
+
 TEST(LineFile, goes_on_in_the_file_that_has_replaced_its_own) {
   const TemporaryFolder folder;
   LineFile file(folder.path() / "lines");
