@@ -166,10 +166,10 @@ bool may_mitigate(const io::Deck& deck) { return deck.parallel.replicas == 1; }
 
 std::string idle_strategies(const io::Deck& deck) {
   const std::vector<io::Mitigation> strategies = deck.mitigate.strategies.values();
-  if (may_mitigate(deck) || strategies.empty() || strategies == io::MitigateSection().strategies.values())
-    return {};
-  return std::string("mitigate.strategies has no effect ") + kNoMitigation +
-         ": what is slow is told of, and nothing is done against it; strategies = [] says so";
+  if (strategies.empty() || strategies == io::MitigateSection().strategies.values()) return {};
+  return "mitigate.strategies has no effect under tenax launch: what is slow is told of, and nothing is done "
+         "against "
+         "it; strategies = [] says so";
 }
 
 std::size_t spare_bytes(const io::Deck& deck, const parallel::Layout& layout, bool swap_fits) {

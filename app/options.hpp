@@ -72,7 +72,7 @@ std::vector<resilience::Strategy> allowed_strategies(const io::MitigateSection& 
 bool may_mitigate(const io::Deck& deck);
 /// Why nothing is done where may_mitigate() says no.
 inline constexpr char kNoMitigation[] = "with parallel.replicas > 1";
-/// A warning where the deck states strategies of which none is used; else empty.
+/// Under `tenax launch`, also of one replica: a warning where the deck states strategies of its own; else empty.
 std::string idle_strategies(const io::Deck& deck);
 /// What each rank keeps for a change of places from the start on, bytes: 0 where the deck allows none, or
 /// `swap_fits` (parallel::swap_bytes) says that there is no room for one.
